@@ -26,6 +26,7 @@ from tagline.readers import (
     write_jsonl,
     write_text,
 )
+from tagline.training import SGD, Auto
 
 WORDS, LABELS = [["a", "b"], ["c"]] * 3, [["A", "B"], ["C"]] * 3
 TAGS = [["B-X", "I-X"], ["O"]] * 3
@@ -78,64 +79,49 @@ def trigram(**settings: Any) -> TrigramTagger:
 
 
 SETTINGS: dict[str, tuple[Callable[[], Any], str]] = {
-    "c1": (lambda: crf(c1="x"), "c1: expected a number of 0 or more, got 'x'"),
-    "c1 true": (lambda: crf(c1=True), "c1: expected a number of 0 or more, got True"),
-    "c2 none": (lambda: crf(c2=None), "c2: expected a number of 0 or more, got None"),
-    "c2 NaN": (lambda: crf(c2=float("nan")), "c2: expected a number of 0 or more, got nan"),
-    "c2 huge": (lambda: crf(c2=10**400), "c2: expected a number of 0 or more, got 1000"),
-    "c2 of thousands of digits": (lambda: crf(c2=10**5000), "c2: expected a number of 0 or more, got a value"),
+    "c1": (lambda: crf(c1="x"), "c1: expected .*0.*, got 'x'"),
+    "c1 true": (lambda: crf(c1=True), "c1: expected .*0.*, got True"),
+    "c2 none": (lambda: crf(c2=None), "c2: expected .*0.*, got None"),
+    "c2 NaN": (lambda: crf(c2=float("nan")), "c2: expected .*0.*, got nan"),
+    "c2 huge": (lambda: crf(c2=10**400), "c2: expected .*0.*, got 1000"),
+    "c2 of thousands of digits": (lambda: crf(c2=10**5000), "c2: expected .*0.*, got a value"),
     "algorithm": (lambda: crf(algorithm=None), "algorithm: expected one of auto, lbfgs, .*, got None"),
     "algorithm list": (lambda: crf(algorithm=["sgd"]), r"algorithm: expected one of .*, got \['sgd'\]"),
-    "unknown option": (
-        lambda: crf(algorithm="lbfgs", options={"foo": 1}),
-        "options: expected arguments among .*max_linesearch.*, got 'foo'",
+    "unknown setting of an algorithm": (
+        lambda: crf(algorithm="lbfgs:foo=1"),
+        "algorithm: expected settings of lbfgs among .*max_linesearch.*, got 'foo'",
     ),
-    "option of none": (lambda: crf(algorithm="iis", options={"foo": 1}), "options: expected arguments among c1, got"),
-    "option with a setting": (lambda: crf(options={"memory": 3}), "options: expected arguments that have no setting"),
-    "options list": (lambda: crf(options=[1]), r"options: expected a dict of names and values, or None, got \[1\]"),
-    "options by number": (lambda: crf(options={1: 1}), "options: expected a dict of names"),
-    "option of a wrong kind": (
-        lambda: crf(algorithm="sgd", options={"rate": "x"}),
-        r"options\['rate'\]: expected a number of at least 0, got 'x'",
-    ),
-    "half a batch": (
-        lambda: crf(algorithm="sgd", options={"batch": 1.5}),
-        r"options\['batch'\]: expected a whole number of 0 or more, got 1.5",
-    ),
-    "dtype": (lambda: crf(algorithm="lbfgs", options={"dtype": "x"}), "dtype: expected float32 or float64, got 'x'"),
-    "diagonal": (lambda: crf(algorithm="lbfgs", options={"diagonal": "x"}), "diagonal: expected numbers, one a weight"),
+    "rate": (lambda: crf(algorithm=SGD(rate="x")), r"algorithm\.rate: expected a number above 0, got 'x'"),  # type: ignore[arg-type]
+    "half a batch": (lambda: crf(algorithm=SGD(batch=1.5)), r"algorithm\.batch: expected .*got 1.5"),  # type: ignore[arg-type]
     "dictionary": (lambda: templated(dictionary=5), "dictionary: expected a Dictionary or None, got 5"),
-    "epsilon": (lambda: crf(epsilon="x"), "epsilon: expected 0 or more, got 'x'"),
-    "epsilon none": (lambda: crf(epsilon=None), "epsilon: expected 0 or more, got None"),
-    "delta": (lambda: crf(delta=[1]), r"delta: expected 0 or more, got \[1\]"),
-    "period": (lambda: crf(period=None), "period: expected 0 or more, got None"),
-    "max_iterations": (lambda: crf(max_iterations="x"), "max_iterations: expected 0 or more, got 'x'"),
+    "epsilon": (lambda: crf(algorithm="auto:epsilon=x"), r"algorithm\.epsilon: expected 0 or more, got 'x'"),
+    "epsilon none": (lambda: crf(algorithm=Auto(epsilon=None)), r"algorithm\.epsilon: expected .*, got None"),  # type: ignore[arg-type]
+    "delta": (lambda: crf(algorithm=Auto(delta=[1])), r"algorithm\.delta: expected 0 or more, got \[1\]"),  # type: ignore[arg-type]
+    "period": (lambda: crf(algorithm=Auto(period=None)), r"algorithm\.period: expected .*, got None"),  # type: ignore[arg-type]
+    "max_iterations": (lambda: crf(max_iterations="x"), "max_iterations: expected .*, got 'x'"),
     "max_seconds": (lambda: crf(max_seconds="x"), "max_seconds: expected 0 or more, got 'x'"),
-    "memory": (lambda: crf(memory="x"), "memory: expected at least one step and at most 10000, got 'x'"),
-    "no memory": (lambda: crf(memory=0), "memory: expected at least one step"),
-    "too much memory": (lambda: crf(memory=10**12), "memory: expected at least one step and at most 10000, got 1000"),
-    "passes": (lambda: crf(algorithm="sgd", passes="x"), "passes: expected a whole number from 0 to .* None, got 'x'"),
-    "precision": (lambda: crf(precision=32), "precision: expected one of auto, float32, float64, got 32"),
-    "min_frequency": (lambda: crf(min_frequency="x"), "min_frequency: expected a number of at least 0, got 'x'"),
+    "memory": (lambda: crf(algorithm="auto:memory=x"), r"algorithm\.memory: expected .* to 10000, got 'x'"),
+    "no memory": (lambda: crf(algorithm=Auto(memory=0)), r"algorithm\.memory: expected a whole number from 1"),
+    "too much memory": (lambda: crf(algorithm=Auto(memory=10**12)), r"algorithm\.memory: expected .*, got 1000"),
+    "passes": (lambda: crf(algorithm="sgd:passes=x"), r"algorithm\.passes: expected a whole number .*, got 'x'"),
+    "min_frequency": (lambda: crf(min_frequency="x"), "min_frequency: expected .*0.*, got 'x'"),
     "min_feature_frequency": (
         lambda: crf(min_feature_frequency="x"),
-        "min_feature_frequency: expected a number of at least 0, got 'x'",
+        "min_feature_frequency: expected .*0.*, got 'x'",
     ),
     "min_frequency of a template": (lambda: templated(min_frequency="x"), "min_frequency: expected a number"),
-    "hash_bits": (lambda: crf(hash_bits="x"), "hash_bits: expected 1 to 30, got 'x'"),
-    "hash_bits of a template": (lambda: templated(hash_bits=99), "hash_bits: expected 1 to 30, got 99"),
-    "hash_bits true": (lambda: templated(hash_bits=True), "hash_bits: expected 1 to 30, got True"),
+    "hash_bits": (lambda: crf(hash_bits="x"), "hash_bits: expected .*1 .*30.*, got 'x'"),
+    "hash_bits of a template": (lambda: templated(hash_bits=99), "hash_bits: expected .*1 .*30.*, got 99"),
+    "hash_bits true": (lambda: templated(hash_bits=True), "hash_bits: expected .*1 .*30.*, got True"),
     "scheme": (lambda: crf(scheme=3), "scheme: expected one of IO, .*, got 3"),
     "on_illegal": (lambda: crf(on_illegal=np.ones(2)), "on_illegal: expected one of error, repair, drop, got array"),
     "callbacks": (lambda: crf(callbacks=5), "callbacks: expected a list of functions, got 5"),
     "callback": (lambda: crf(callbacks=[5]), r"callbacks: expected a list of functions, got \[5\]"),
-    "patience": (lambda: patient("x"), "patience: expected 1 or more, got 'x'"),
-    "edge_pairs": (lambda: crf(edge_pairs=5), 'edge_pairs: expected "observed", "all" or a list of label pairs, got 5'),
-    "an edge pair": (lambda: crf(edge_pairs=[[["A"], "B"]]), r"edge_pairs: expected pairs \(label before, label\)"),
+    "patience": (lambda: patient("x"), "patience: expected .*, got 'x'"),
     "label_weights": (lambda: crf(label_weights=np.ones(3)), "label_weights: expected a mapping"),
     "a label weight": (
         lambda: crf(label_weights={"A": 10**400}),
-        r"label_weights\['A'\]: expected a number of 0 or more, got 1000",
+        r"label_weights\['A'\]: expected .*0.*, got 1000",
     ),
     "random_state": (lambda: crf(random_state="x"), "random_state: expected a whole number .*, or None, got 'x'"),
     "warm_start": (lambda: crf(warm_start="no"), "warm_start: expected True or False, got 'no'"),
@@ -154,8 +140,11 @@ SETTINGS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: crf().score(ITEMS, LABELS, sample_weight={}),  # type: ignore[arg-type]
         "sample_weight: expected 6 numbers",
     ),
-    "partial_fit": (lambda: CRF(c2="x").partial_fit(ITEMS, LABELS), "c2: expected a number of 0 or more, got 'x'"),  # type: ignore[arg-type]
-    "compile_corpus": (lambda: compile_corpus([], "x", PLAIN, hash_bits=3.5), "hash_bits: expected 1 to 30, got 3.5"),  # type: ignore[arg-type]
+    "partial_fit": (lambda: CRF(c2="x").partial_fit(ITEMS, LABELS), "c2: expected .*0.*, got 'x'"),  # type: ignore[arg-type]
+    "compile_corpus": (
+        lambda: compile_corpus([], "x", PLAIN, hash_bits=3.5),
+        "hash_bits: expected .*1 .*30.*, got 3.5",
+    ),  # type: ignore[arg-type]
     "start_prior": (lambda: hmm(start_prior=[1, 2, 3]), r"start_prior: expected .*shape \[2\], .*got \[3\]"),
     "transition_prior": (lambda: hmm(transition_prior=[[1, 2, 3]]), r"transition_prior: expected .*shape \[2, 2\]"),
     "ragged prior": (lambda: hmm(transition_prior=[[1], [2, 3]]), "transition_prior: expected Dirichlet parameters"),
@@ -164,25 +153,28 @@ SETTINGS: dict[str, tuple[Callable[[], Any], str]] = {
     "shape of emission_prior": (lambda: hmm(emission_prior=np.ones((5, 5))), "prior: expected a number, or an array"),
     "y of no axis": (lambda: HMM(2).fit([[0, 1, 0]], np.array(1.0)), "y: expected a list of sentences, .*got ndarray"),
     "tolerance": (lambda: hmm(tolerance="x"), "tolerance: expected a number, got 'x'"),
-    "steps": (lambda: hmm(max_iterations=None), "max_iterations: expected 0 or more, got None"),
+    "steps": (lambda: hmm(max_iterations=None), "max_iterations: expected .*, got None"),
     "seconds": (lambda: hmm(max_seconds="x"), "max_seconds: expected 0 or more, got 'x'"),
     "frozen": (lambda: hmm(frozen=5), "frozen: expected names of parameters, got 5"),
     "frozen numbers": (lambda: hmm(frozen=[5]), r"frozen: expected names of parameters, got \[5\]"),
     "emission_options": (lambda: hmm(emission_options=5), "emission_options: expected a dict of names and values"),
     "an emission option": (lambda: hmm(emission_options={"a": 1}), "a: expected a setting among"),
     "tied": (lambda: hmm(tied=5), "tied: expected the number of a group for each of 2 states, got 5"),
-    "k": (lambda: counted(k="x"), "k: expected a pseudo-count of 0 or more, got 'x'"),
+    "k": (lambda: counted(k="x"), "k: expected .*0.*, got 'x'"),
     "smoothing": (lambda: counted(smoothing=[1]), r"smoothing: expected one of .*, got \[1\]"),
     "scheme of an HMM": (lambda: counted(scheme=3), "scheme: expected one of IO, .*, got 3"),
     "n_init": (lambda: hmm(n_init=None), "n_init: expected a whole number from 1 to 10000, got None"),
-    "n_states": (lambda: HMM(2**70).fit([[0, 1]]), "n_states: expected a whole number from 1 to 16384, got"),
+    "n_states": (lambda: HMM(2**70).fit([[0, 1]]), "n_states: expected a whole number from 1 to 16384.*, got"),
     "tolerance of a CRF": (lambda: crf(tolerance=0), "tolerance: expected a .*above 0.*, got 0"),
-    "tolerance without a proof": (lambda: crf(algorithm="sgd", tolerance=0.1), "tolerance: expected None for sgd"),
+    "tolerance without a proof": (
+        lambda: crf(algorithm="sgd", tolerance=0.1),
+        "tolerance: expected None beside algorithm",
+    ),
     "segment_features": (lambda: segments(segment_features="length"), "segment_features: expected some of length, .*"),
-    "max_length": (lambda: segments(max_length=1.5), "max_length: expected 1 to 1000, got 1.5"),
-    "max_length huge": (lambda: segments(max_length=1001), "max_length: expected 1 to 1000, got 1001"),
+    "max_length": (lambda: segments(max_length=1.5), "max_length: expected .*1 .*1000.*, got 1.5"),
+    "max_length huge": (lambda: segments(max_length=1001), "max_length: expected .*1 .*1000.*, got 1001"),
     "scheme of segments": (lambda: segments(scheme="none"), "scheme: expected"),
-    "ratio": (lambda: trigram(ratio="x"), "ratio: expected a number from 1 to 1e100, got 'x'"),
+    "ratio": (lambda: trigram(ratio="x"), "ratio: expected a number .*, got 'x'"),
     "capitals": (lambda: trigram(capitals="x"), "capitals: expected True or False, got 'x'"),
     "rare": (lambda: trigram(rare=None), "rare: expected a whole number of 0 or more, got None"),
 }
@@ -249,17 +241,14 @@ def test_no_setting_raises_anything_else(name: str, wrong: str) -> None:
 def test_numbers_of_numpy_are_numbers() -> None:
     model = CRF(
         PLAIN,
-        algorithm="sgd",
+        algorithm=SGD(passes=np.int64(3), batch=np.int64(2), rate=np.float32(0.1)),  # type: ignore[arg-type]
         c1=np.float32(0.1),
         c2=np.float64(0.1),
         min_frequency=np.float32(1.0),  # type: ignore[arg-type]
         hash_bits=np.int64(8),  # type: ignore[arg-type]
         max_iterations=np.int32(3),  # type: ignore[arg-type]
-        passes=np.int64(3),  # type: ignore[arg-type]
-        memory=np.int64(3),  # type: ignore[arg-type]
         random_state=np.int64(3),  # type: ignore[arg-type]
         warm_start=np.bool_(False),  # type: ignore[arg-type]
-        options={"batch": np.int64(2), "rate": np.float32(0.1)},
     )
     with pytest.raises(InputError, match="min_frequency: expected 1 where names are hashed"):
         model.set_params(min_frequency=np.float32(2.0)).fit(WORDS, LABELS)

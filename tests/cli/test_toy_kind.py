@@ -48,7 +48,7 @@ def test_it_is_trained_with_its_own_options(model: Path) -> None:
 def test_its_options_are_checked(folder: Path, tmp_path: Path) -> None:
     start = ("train", folder / "train.txt", "-o", tmp_path / "m")
     done = tagline(*start, "--model", "majority", "--certainty", -1)
-    assert line_of(done) == "--certainty: expected a number, 0 or more, got -1.0"
+    assert line_of(done) == "--certainty: expected a number of 0 or more, got -1.0"
     assert line_of(tagline(*start, "--certainty", 1)).startswith("--certainty: expected an option of --model crf (")
     assert line_of(tagline(*start, "--model", "majority", "--c2", 1)).startswith(
         "--c2: expected an option of --model majority (--certainty), got one of --model crf"

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 import tagline as package
-from tagline.cli.plans import plan_of
 from tagline.cli.training import train_file
 from tagline.models.crf.estimator import CRF
-from tagline.models.options import option_named
+from tagline.models.registry import kind_named
 from tagline.readers import read_columns
 from tagline.training.iteration import Step
 
@@ -76,8 +75,8 @@ def test_what_is_said(folder: Path, tmp_path: Path) -> None:
 
 def test_quiet_and_json(folder: Path, tmp_path: Path) -> None:
     done = tagline(
-        "train", folder / "train.txt", "-o", tmp_path / "m", "--dev", folder / "dev.txt", "-q", "--json", "-a", "sgd",
-        "--passes", 4, "--patience", 0,
+        "train", folder / "train.txt", "-o", tmp_path / "m", "--dev", folder / "dev.txt", "-q", "--json",
+        "-a", "sgd:passes=4", "--patience", 0,
     )  # fmt: skip
     assert done.err == ""
     facts = json.loads(done.out)
@@ -177,12 +176,12 @@ def test_the_cache_gives_the_same_model_and_is_used_again(folder: Path, tmp_path
     ("words", "message"),
     [
         ("--algorithm newton", "--algorithm: expected one of auto, lbfgs, owlqn, sgd, "),
-        ("--c2 -1", "--c2: expected a number, 0 or more, got -1.0"),
-        ("--c1 nan", "--c1: expected a number, 0 or more, got nan"),
-        ("--hash-bits 99", "--hash-bits: expected a number, 1 to 30, got 99"),
-        ("--seed -1", "--seed: expected a number, 0 or more, got -1"),
+        ("--c2 -1", "--c2: expected a number of 0 or more, got -1.0"),
+        ("--c1 nan", "--c1: expected a number of 0 or more, got nan"),
+        ("--hash-bits 99", "--hash-bits: expected a whole number from 1 to 30, or None, got 99"),
+        ("--seed -1", "--seed: expected a whole number of 0 or more, or None, got -1"),
         ("--patience 3", "--patience: expected --dev FILE, whose score it waits for, got none"),
-        ("--max-iterations 0", "--max-iterations: expected a number, 1 or more, got 0"),
+        ("--max-iterations -1", "--max-iterations: expected a whole number of 0 or more, or None, got -1"),
         ("--scheme FOO", "scheme: expected one of IO, IOB1"),
         ("--on-illegal no", "--on-illegal: expected one of error, repair, drop, got 'no'"),
         ("--label-weights x", "--label-weights: expected balanced or LABEL=NUMBER,…, got 'x'"),
@@ -265,7 +264,7 @@ def test_interrupted_training_is_saved(folder: Path, tmp_path: Path) -> None:
             if done.iteration == 3:
                 raise KeyboardInterrupt
 
-    done = train_file(plan_of(str(folder / "train.txt"), str(tmp_path / "m"), "crf", {}), Impatient())
+    done = train_file(str(folder / "train.txt"), str(tmp_path / "m"), tell=Impatient())
     assert done.interrupted
     assert len(done.model.training_log_) == 3
     assert package.load(tmp_path / "m").predict([["Rome"]]) == done.model.predict([["Rome"]])
@@ -289,7 +288,7 @@ def test_the_first_of_the_best_passes_is_the_one_that_is_kept() -> None:
 
 
 def test_label_weights() -> None:
-    read = option_named("label_weights").checked
+    read = kind_named("crf").options["label_weights"].read
     assert read(None) is None
     assert read("balanced") == "balanced"
     assert read("B-A=B=2") == {"B-A=B": 2.0}

@@ -24,6 +24,7 @@ from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
 from tagline.readers.corpus import Column
 from tagline.readers.rules import legal
 from tagline.readers.schemes import convert, detect, repair, spans_to_tags
+from tagline.training import Auto
 from tagline.types import Chain
 from tests.fuzz.doors.files import ITEMS, TAGS, TEMPLATE, WORDS
 
@@ -148,7 +149,11 @@ def test_a_switch_may_be_one() -> None:
 def test_limits_may_be_any_numbers() -> None:
     limits: dict[str, Any] = {"epsilon": 10**400, "delta": 10**400, "period": np.uint8(1)}
     assert CRF(max_iterations=3, **limits).fit(ITEMS, TAGS).stop_reason_.startswith("converged")
-    assert CRF(max_iterations=3, epsilon=0, delta=1e300, period=np.uint8(1)).fit(ITEMS, TAGS).predict(ITEMS)  # type: ignore[arg-type]
+    assert (
+        CRF(max_iterations=3, algorithm=Auto(epsilon=0.0, delta=1e300, period=np.uint8(1)))
+        .fit(ITEMS, TAGS)
+        .predict(ITEMS)
+    )  # type: ignore[arg-type]
 
 
 def test_probabilities_of_huge_scores_are_at_most_one() -> None:
@@ -298,7 +303,7 @@ def test_labels_of_no_token_may_be_of_any_type() -> None:
 
 
 def test_a_penalty_beyond_the_integers_of_numpy() -> None:
-    model = CRF(TEMPLATE, algorithm="sgd", c2=2**70, passes=1).fit(WORDS, TAGS)
+    model = CRF(TEMPLATE, algorithm="sgd:passes=1", c2=2**70).fit(WORDS, TAGS)
     assert np.isfinite(model.parameters_.weights).all()
 
 

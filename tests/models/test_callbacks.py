@@ -37,7 +37,7 @@ def test_crf_states(algorithm: str) -> None:
     seen: list[tuple[TrainingState, NDArray[np.float64]]] = []
     penalty = {"c1": 0.1} if algorithm == "owlqn" else {}
     model = crf(algorithm=algorithm, callbacks=[lambda state: seen.append((state, state.weights()))], **penalty)
-    model.set_params(max_iterations=4, passes=4).fit(X, Y, X_dev=X, y_dev=Y)
+    model.set_params(max_iterations=4, patience=None).fit(X, Y, X_dev=X, y_dev=Y)
     assert [state.pass_ for state, _ in seen] == [done.number for done in model.training_log_]
     for (state, weights), done in zip(seen, model.training_log_, strict=True):
         assert (state.epoch, state.gap, state.progress) == (done.number, done.gap, done)

@@ -13,7 +13,7 @@ Y = [["N", "V", "P", "N"], ["N", "V"], ["N", "V", "P", "N"]] * 4
 
 
 def crf(seed: Any) -> CRF:
-    return CRF("U00:%x[0,0]\nB", algorithm="sgd", passes=2, random_state=seed).fit(X, Y)
+    return CRF("U00:%x[0,0]\nB", algorithm="sgd:passes=2", random_state=seed).fit(X, Y)
 
 
 def hmm(seed: Any) -> HMM:
@@ -65,7 +65,7 @@ def test_a_generator_is_refused_with_advice(fit, wrong):
 
 
 def test_a_run_without_a_seed_is_resumed_with_the_one_it_drew(tmp_path):
-    path, settings = tmp_path / "run", {"algorithm": "sgd", "passes": 6}
+    path, settings = tmp_path / "run", {"algorithm": "sgd:passes=6"}
     CRF("U00:%x[0,0]\nB", **settings, max_iterations=2, random_state=None).fit(X, Y, checkpoint=path, save_every=0)
     with pytest.raises(InputError, match=r"run: .*seed") as error:
         CRF("U00:%x[0,0]\nB", **settings, random_state=None).fit(X, Y, checkpoint=path, resume=True)

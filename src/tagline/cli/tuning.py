@@ -58,7 +58,7 @@ def tune_files(
     check_writable(output, "--output")
     home = folder or f"{output}.tune"
     study = Study(os.path.abspath(home), kind.name, os.path.abspath(train), os.path.abspath(dev), files)
-    last = passes or (EPOCHS if kind.takes("epochs") else PASSES)
+    last = passes or (EPOCHS if "epochs" in kind.options else PASSES)
     drawn = draws(wanted, trials, seed)
     say(f"trying {len(drawn)} settings of {kind.name}: {', '.join(wanted)}", err=True)
     study.begin()

@@ -30,6 +30,7 @@ from tagline.models.sizes import MOST_LABELS, affordable_labels
 from tagline.readers.rules import scheme
 from tagline.readers.sources import checked_path
 from tagline.storage import ModelFile
+from tagline.training.choices import AlgorithmSettings
 from tagline.training.running.checkpoints import KIND as CHECKPOINT
 
 Packed = tuple[dict[str, Any], dict[str, NDArray[Any]]]
@@ -357,6 +358,8 @@ def _plain(value: Any) -> Any:
         value = value.tolist()
     if value is None or isinstance(value, bool | int | str):
         return value
+    if isinstance(value, AlgorithmSettings):
+        return str(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else _NO_DATA
     if isinstance(value, list | tuple):

@@ -22,7 +22,7 @@ import tagline
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
 from tagline.models.crf.extraction import Extraction
-from tagline.models.crf.fitting import chosen_pairs
+from tagline.models.crf.fitting import precision_for
 from tagline.models.crf.parameters import Parameters
 from tagline.models.remote import RemoteLesson
 from tagline.ragged import row_offsets
@@ -44,7 +44,7 @@ from tagline.scale.surveys import (
     targets_by_shard,
 )
 from tagline.scale.workers import Workers, spread
-from tagline.training.algorithms import precision_of
+from tagline.training.algorithms import Settings, precision_of
 from tagline.training.iteration import Algorithm
 from tagline.training.lanes import Tree, lane_count
 from tagline.types import Float64Array, IntArray
@@ -288,7 +288,7 @@ def crf_lesson(
             overview.settlement.rules if crf.chained else None,
             names.state_counts,
             overview.tokens,
-            precision_of(crf_settings(crf), overview.tokens),
+            precision_of(Settings(precision=precision_for(crf)), overview.tokens),
             crf.local,
             _label_weights(crf, overview),
         )
@@ -306,13 +306,6 @@ def _lanes(jobs: Sequence[Job]) -> int:
     return sum(len(job.lanes) for job in jobs)
 
 
-def crf_settings(crf: CRF) -> Any:
-    """Return the settings that say how exact the arithmetic is."""
-    from tagline.models.crf.settings import settings_of
-
-    return settings_of(crf)
-
-
 def _numbering(crf: CRF, extraction: Extraction, overview: Overview, names: Names) -> Numbering:
     template = extraction.template
     hashed = 0 if extraction.hash_bits is None else 1 << extraction.hash_bits
@@ -323,7 +316,7 @@ def _numbering(crf: CRF, extraction: Extraction, overview: Overview, names: Name
     shape = {
         "all_states": crf.all_possible_states,
         "all_transitions": crf.all_possible_transitions,
-        "edge_pairs": chosen_pairs(crf.edge_pairs, overview.settlement.labels),
+        "edge_pairs": "all" if crf.all_possible_transitions else "observed",
         "transitions": crf.chained and (template is None or template.label_bigrams),
         "start": bool(crf.start_end),
         "end": bool(crf.start_end),

@@ -421,9 +421,15 @@ def test_local_models_are_those_of_the_estimators(run, files: Path, type: str, e
     assert type == model.kind
     corpus = tagline.readers.read_columns(files / "train")
     template = tagline.Template.read(files / "patterns", "wapiti")
-    pairs = {"all_possible_transitions": True, "edge_pairs": "all"} if type == "memm" else {}
+    pairs = {"all_possible_transitions": True} if type == "memm" else {}
     same = estimator(
-        template, c2=0.2, scheme=None, start_end=False, epsilon=1e-6, delta=0.0, all_possible_states=True, **pairs
+        template,
+        c2=0.2,
+        scheme=None,
+        start_end=False,
+        algorithm="auto:epsilon=1e-6,delta=0",
+        all_possible_states=True,
+        **pairs,
     )
     same.fit(corpus)
     found, expected = (

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tagline import CRF, Corpus, Dictionary
-from tagline.errors import InputError, NoPathError
+from tagline.errors import DataWarning, InputError, NoPathError
 from tagline.readers import read_columns
 
 from ..corpora import TEMPLATE, features, items, tagged
@@ -98,8 +98,8 @@ def illegal(tmp_path: Path) -> Corpus:
 )
 def test_the_first_illegal_label_is_named(scheme: str, tags: Any, told: str) -> None:
     X = [["Anna"], [f"word{t}" for t in range(len(tags))]]
-    with pytest.raises(InputError, match=rf"^y\[1\]: .*{told}"):
-        CRF(TEMPLATE, scheme=scheme).fit(X, [["O"], tags])
+    with pytest.raises(InputError, match=rf"^y\[1\]: expected tags that {scheme} allows, {told}; "):
+        CRF(TEMPLATE, scheme=scheme, on_illegal="error").fit(X, [["O"], tags])
 
 
 def test_illegal_labels_are_an_error_with_file_line_and_count(illegal: Corpus) -> None:
@@ -107,12 +107,18 @@ def test_illegal_labels_are_an_error_with_file_line_and_count(illegal: Corpus) -
         InputError,
         match=r"train\.txt:4: .*on_illegal=",
     ):
-        CRF(TEMPLATE, scheme="IOB2").fit(illegal)
-    with pytest.raises(InputError, match=r"^y\[1\]: "):
-        CRF(TEMPLATE, scheme="IOB2").fit(illegal.tokens, illegal.tags)
-    assert CRF(TEMPLATE).fit(illegal).labels_ == ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
+        CRF(TEMPLATE, scheme="IOB2", on_illegal="error").fit(illegal)
+    with pytest.raises(InputError, match=r"y\[1\]: expected tags that IOB2 allows"):
+        CRF(TEMPLATE, scheme="IOB2", on_illegal="error").fit(illegal.tokens, illegal.tags)
+    assert CRF(TEMPLATE, scheme=None).fit(illegal).labels_ == ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
 
 
+def test_a_repair_is_told() -> None:
+    with pytest.warns(DataWarning, match="y: repaired 1 of 1 sentences with tags that IOB2 forbids"):
+        CRF(TEMPLATE, scheme="IOB2").fit([["Bob", "sings"]], [["I-PER", "O"]])
+
+
+@pytest.mark.filterwarnings("ignore:y. repaired")
 def test_illegal_labels_are_repaired_or_dropped(illegal: Corpus) -> None:
     repaired = CRF(TEMPLATE, scheme="IOB2", on_illegal="repair", c2=0.01).fit(illegal)
     assert repaired.notes_ == ["repaired 2 of 4 sentences with tags that IOB2 forbids"]
@@ -128,6 +134,7 @@ def test_illegal_labels_are_repaired_or_dropped(illegal: Corpus) -> None:
     assert again.objective_ == pytest.approx(objective_of(again, illegal.tokens[2:3], illegal.tags[2:3]), rel=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:y. repaired")
 def test_a_repair_may_bring_new_labels() -> None:
     model = CRF(TEMPLATE, scheme="IOB2", on_illegal="repair").fit([["Bob", "sings"]], [["I-PER", "O"]])
     assert model.labels_ == ["B-PER", "O"]
@@ -139,6 +146,7 @@ def test_nothing_left_is_an_error() -> None:
         CRF(TEMPLATE, scheme="IOB2", on_illegal="drop").fit([["Bob"]], [["I-PER"]])
 
 
+@pytest.mark.filterwarnings("ignore:y. repaired")
 def test_rules_hold_in_every_answer() -> None:
     rng = np.random.default_rng(3)
     tags = ["O", "B-A", "I-A", "B-B", "I-B"]
@@ -153,7 +161,7 @@ def test_rules_hold_in_every_answer() -> None:
     answers = model.predict(X) + [one.labels for row in model.predict_k_best(X, 5) for one in row]
     answers += [row for rows in model.predict_samples(X, 5, seed=1) for row in rows]
     assert all(map(fine, answers))
-    assert not all(map(fine, CRF(TEMPLATE, c2=0.01).fit(X, y).predict(X)))
+    assert not all(map(fine, CRF(TEMPLATE, c2=0.01, scheme=None).fit(X, y).predict(X)))
     auto = CRF(TEMPLATE, scheme="auto").fit(X, model.predict(X))
     assert auto.parameters_.scheme == "IOB2"
 

@@ -20,6 +20,7 @@ from safetensors.numpy import load_file
 import tagline
 from tagline import CRF, Dictionary, InputError, StorageError, Template, storage
 from tagline.models.crf.file import MissingFunction, unpack
+from tagline.training import LBFGS
 
 from ..corpora import TEMPLATE, everything, features, items, tagged
 
@@ -141,18 +142,15 @@ def test_plain_settings_are_kept_and_code_is_not(tmp_path: Path) -> None:
     X, y = items()
     model = CRF(
         c2=np.float64(0.5),
-        memory=np.int64(7),
-        options={"max_linesearch": 9},
         label_weights={"N": 2.0},
-        algorithm="lbfgs",
+        algorithm=LBFGS(memory=np.int64(7), max_linesearch=9),  # type: ignore[arg-type]
         max_seconds=float("inf"),
         callbacks=(lambda done, weights: None,),
     ).fit(X, y)
     model.save(tmp_path / "model")
     loaded = tagline.load(tmp_path / "model")
     assert loaded.c2 == 0.5
-    assert loaded.memory == 7
-    assert loaded.options == {"max_linesearch": 9}
+    assert loaded.algorithm == "lbfgs:memory=7,max_linesearch=9"
     assert loaded.label_weights == {"N": 2.0}
     assert loaded.max_seconds is None  # infinity is no JSON
     assert loaded.callbacks == ()

@@ -77,10 +77,10 @@ def test_dev_sets_and_explanations_see_the_stage() -> None:
 @pytest.mark.parametrize(
     ("settings", "inputs", "place"),
     [
-        ({"stages": 3}, {}, r"^stages: "),
-        ({"stages": 1}, {"documents": [1]}, r"^documents: "),
-        ({"stages": 2, "features": None}, {}, r"^stages: "),
-        ({"stages": 2, "warm_start": True}, {}, r"^warm_start: .*stages="),
+        ({"stages": 3}, {}, "stages: expected .* 2, got 3"),
+        ({"stages": 1}, {"documents": [1]}, "documents: expected None with one stage"),
+        ({"stages": 2, "features": None}, {}, "stages: expected 1 without a template"),
+        ({"stages": 2, "warm_start": True}, {}, "warm_start: expected False beside stages=2"),
         (
             {"stages": 2, "features": "U80:%v[0,0]\nB\n", "vectors": {"mr": [1.0]}},
             {},
@@ -126,7 +126,7 @@ def test_a_loaded_model_is_trained_anew_as_the_first_one_was(tmp_path: Path) -> 
 
 def test_one_seed_is_drawn_for_both_stages() -> None:
     X, y, sizes = documents(30)
-    settings: dict[str, Any] = {"features": TEMPLATE, "stages": 2, "algorithm": "sgd", "passes": 2}
+    settings: dict[str, Any] = {"features": TEMPLATE, "stages": 2, "algorithm": "sgd:passes=2"}
     drawn = CRF(**settings, random_state=None).fit(X, y, documents=sizes)
     again = CRF(**settings, random_state=drawn.training_.seed).fit(X, y, documents=sizes)
     ours, theirs = drawn._packed()[1], again._packed()[1]
@@ -158,5 +158,5 @@ def _interrupt(state: Any) -> bool:
 def test_a_sentence_is_named_by_its_number_in_all_parts() -> None:
     X, y, sizes = documents(8)
     y[13] = ["O", "I-PER", "O"]
-    with pytest.raises(InputError, match=r"^sentence 13: "):
-        CRF(TEMPLATE, scheme="IOB2", stages=2).fit(X, y, documents=sizes)
+    with pytest.raises(InputError, match=r"^sentence 13: expected tags that IOB2 allows.* 1 of 16 sentences"):
+        CRF(TEMPLATE, scheme="IOB2", on_illegal="error", stages=2).fit(X, y, documents=sizes)

@@ -17,8 +17,8 @@ LABELS = ["A", "B", "C"]
 X = [[{"a": 1.0, "b": 0.5}, {"b": 2.0}, {"c": 1.0}], [{"c": 1.0}, {"a": -1.0}], [{"b": 1.0}], [{"a": 1.0}, {"c": 0.5}]]
 Y = [["A", "B", "A"], ["C", "B"], ["B"], ["C", "A"]]
 EDGES = [[{}, {"e": 1.0}, {"f": 0.5}], [{}, {"e": -1.0}], [{}], [{}, {"f": 1.0}]]
-EXACT = {"epsilon": 1e-10, "delta": 0.0, "max_iterations": 500, "c2": 0.1}
-EVERY = {"all_possible_states": True, "all_possible_transitions": True, "start_end": True, "edge_pairs": "all"}
+EXACT = {"algorithm": "auto:epsilon=1e-10,delta=0", "max_iterations": 500, "c2": 0.1}
+EVERY = {"all_possible_states": True, "all_possible_transitions": True, "start_end": True}
 
 
 class Scores:

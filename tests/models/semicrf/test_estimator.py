@@ -252,13 +252,13 @@ def test_no_changed_bit_breaks_more_than_the_model() -> None:
 
 def test_settings_are_checked() -> None:
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"segment_features": ("size",)}, r"^segment_features: "),
-        ({"max_length": 0}, r"^max_length: "),
-        ({"c2": -1}, r"^c2: "),
-        ({"scheme": None}, r"^scheme: "),
-        ({"scheme": "IOB1"}, r"^scheme: "),
-        ({"features": None}, r"^features: "),
-        ({"features": "U00:%x[0,0]\nB00:%x[0,0]"}, r"^features: "),
+        ({"segment_features": ("size",)}, "segment_features: expected some of length, lexicon"),
+        ({"max_length": 0}, "max_length: expected .* 1000.*, got 0"),
+        ({"c2": -1}, "c2: expected a number of 0 or more"),
+        ({"scheme": None}, 'scheme: expected "auto" or the name'),
+        ({"scheme": "IOB1"}, "scheme: expected one whose tags tell where each segment begins"),
+        ({"features": None}, "features: expected a template or a function"),
+        ({"features": "U00:%x[0,0]\nB00:%x[0,0]"}, "features: expected a template without attributes of label pairs"),
         (
             {"dictionary": Dictionary({"a": "X"}, priority="over")},
             r"^dictionary: ",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from tagline.cli.arguments import argument, option
 from tagline.cli.options import AsJson, Encoding
 from tagline.cli.speech import put, say
-from tagline.models.options import FILLED, READ, WRITTEN
+from tagline.settings import FILLED, READ, WRITTEN
 
 if TYPE_CHECKING:
     from tagline.evaluation.report import Report

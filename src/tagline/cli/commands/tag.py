@@ -10,7 +10,7 @@ from tagline.cli.arguments import argument, option
 from tagline.cli.options import Encoding, Lenient, Ray, Threads, Tokens, Workers, use_threads
 from tagline.cli.speech import say
 from tagline.errors import InputError
-from tagline.models.options import FILLED, READ
+from tagline.settings import FILLED, READ
 
 READING, ASKING, WRITING = "Reading", "Questions", "Writing"
 

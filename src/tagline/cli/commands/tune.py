@@ -7,7 +7,7 @@ from typing import Annotated
 from tagline.cli.arguments import argument, option
 from tagline.cli.options import SCALE, Encoding, Lenient, Ray
 from tagline.cli.speech import put, say
-from tagline.models.options import FILLED, READ, WRITTEN
+from tagline.settings import FILLED, READ, WRITTEN
 
 
 def command(

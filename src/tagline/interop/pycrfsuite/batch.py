@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tagline.interop.pycrfsuite.training_task import Stopwatch, TrainingTask
 from tagline.training.algorithms import Settings, train
+from tagline.training.choices import LBFGS
 from tagline.training.iteration import Convergence
 from tagline.training.likelihood import Targets
 from tagline.training.run import Run, Trained, norm
@@ -52,13 +53,8 @@ def _train(task: TrainingTask) -> Trained:
     convergence = Convergence(parameters["epsilon"], max(0, parameters["period"]), parameters["delta"])
     limit = parameters["max_iterations"] or None  # 0 is no limit there
     run = Run(max_iterations=limit, callbacks=[_Report(task)])
-    settings = Settings(
-        "lbfgs",
-        parameters["c1"],
-        parameters["c2"],
-        memory=parameters["num_memories"],
-        options={"max_linesearch": parameters["max_linesearch"]},
-    )
+    algorithm = LBFGS(memory=parameters["num_memories"], max_linesearch=parameters["max_linesearch"])
+    settings = Settings(algorithm, parameters["c1"], parameters["c2"])
     targets = Targets(part.labels, None, part.weights)
     start = task.no_weights()
     return train(task.structure, part.features, targets, None, start, settings, run, convergence)

@@ -17,21 +17,19 @@ from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.fitting import (
     FittedCRF,
     Sentences,
-    convergence_of,
     settings_for,
 )
 from tagline.models.crf.held import HeldSentences
 from tagline.models.files import TrainingFacts
 from tagline.models.remote import RemoteCorpus, RemoteLesson
 from tagline.models.sizes import warn_of_cost
-from tagline.training.algorithms import Settings, minimise, run_settings
+from tagline.training.algorithms import Settings, convergence_of, minimise, run_settings
+from tagline.training.choices import ALGORITHMS, algorithm_of
 from tagline.training.run import Run
 from tagline.training.running.checkpoints import checksum
 
 if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF
-
-ALGORITHMS = ("auto", "lbfgs", "owlqn", "gd")  # that ask for nothing but sums
 
 
 def fit_remote(crf: CRF, sentences: Sentences, dev: Sentences | None, run: Run, **others: Any) -> FittedCRF:
@@ -48,7 +46,9 @@ def fit_remote(crf: CRF, sentences: Sentences, dev: Sentences | None, run: Run, 
         run.dev = None if held is None else held.score
         with run.opened(lambda: _facts(crf, settings, X, lesson, held)):
             start = np.asarray(lesson.start.weights)
-            trained = minimise(lesson.likelihood, start, settings, run, convergence_of(crf))
+            trained = minimise(
+                lesson.likelihood, start, settings, run, convergence_of(settings.algorithm, crf.tolerance)
+            )
     notes = () if extraction.template is None else extraction.template.notes
     training = TrainingFacts(
         lesson.sentences,
@@ -81,10 +81,11 @@ def _check_use(crf: CRF, sentences: Sentences, others: dict[str, Any]) -> None:
                 f"{name}: expected none beside sentences that other processes hold, got some; leave it out, or read "
                 "the sentences into a Corpus"
             )
-    if crf.algorithm not in ALGORITHMS:
+    if not (asked := algorithm_of(crf.algorithm)).sums:
+        able = ", ".join(name for name, kind in ALGORITHMS.items() if kind.sums)
         raise InputError(
-            f"algorithm: expected one of {', '.join(ALGORITHMS)} for sentences that other processes hold, got "
-            f"{crf.algorithm!r}, which goes from sentence to sentence"
+            f"algorithm: expected one of {able} for sentences that other processes hold, got "
+            f"{asked.name!r}, which goes from sentence to sentence"
         )
     if crf.features is None:
         raise InputError("features: expected a template or a function for sentences of tokens, got None")
