@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tagline import CRF, HMM, TrainingState, TrigramTagger
+from tagline import CRF, HMM, MEMM, MaxEnt, SemiCRF, TrainingState, TrigramTagger
 from tagline.errors import InputError
 from tagline.training.iteration import Algorithm, Step
 from tagline.training.running.progress import Budget, narrating
@@ -266,3 +266,23 @@ def test_the_training_curve(tmp_path: Path) -> None:
     assert (own.get_xlabel(), own.get_ylabel(), len(own.figure.axes)) == ("pass", "objective", 1)
     with pytest.raises(InputError, match=r"^training_log_: "):
         TrigramTagger().fit(X, Y).plot_training()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        crf(max_iterations=2, verbose=True),
+        MEMM(features, max_iterations=2),
+        MaxEnt(features, max_iterations=2),
+        SemiCRF("english_ner", scheme="IOB2", max_iterations=2),
+        HMM(verbose=True),
+        HMM(random_state=None),
+        TrigramTagger(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_fit_leaves_the_parameters_of_an_estimator_as_they_are(model: Any) -> None:
+    before = model.get_params()
+    y = [["B-N" if label == "N" else "O" for label in row] for row in Y] if isinstance(model, SemiCRF) else Y
+    after = model.fit(X, y).get_params()
+    assert all(after[name] is value for name, value in before.items())

@@ -217,6 +217,18 @@ def test_files_that_are_no_checkpoints(stopped: Path, tmp_path: Path) -> None:
         CRF(max_iterations=2).fit(X, y, checkpoint=tmp_path / "none" / "run")
 
 
+def test_a_checkpoint_of_an_older_form_is_refused(stopped: Path, tmp_path: Path) -> None:
+    for kind, fit in (
+        ("crf", lambda path: CRF(c2=0.1).fit(*sentences(), checkpoint=path, resume=True)),
+        ("hmm", lambda path: HMM(3).fit(series("categorical"), checkpoint=path, resume=True)),
+    ):
+        file = storage.read(stopped / kind)
+        config = {name: value for name, value in file.config.items() if name != "form"}
+        storage.write(tmp_path / kind, config, file.tensors)
+        with pytest.raises(StorageError, match=f"{kind}: expected a training checkpoint of this version .* start anew"):
+            fit(tmp_path / kind)
+
+
 def test_damaged_checkpoints_are_our_errors(stopped: Path, tmp_path: Path) -> None:
     """Whatever is taken out of a checkpoint, or of another kind in it, is a `StorageError`, and no model is made."""
     for kind, fit in (

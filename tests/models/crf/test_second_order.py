@@ -270,16 +270,16 @@ class Passing:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.passed, self.interrupt_after = 0, -1
-        recorded = Run._record
+        recorded = Run.record
 
-        def record(run: Run, step: Any, algorithm: Any) -> bool:
+        def record(run: Run, step: Any, copied: Any) -> bool:
             self.passed += 1
-            stop = recorded(run, step, algorithm)
+            stop = recorded(run, step, copied)
             if self.passed == self.interrupt_after:
                 raise KeyboardInterrupt
             return stop
 
-        monkeypatch.setattr(Run, "_record", record)
+        monkeypatch.setattr(Run, "record", record)
         monkeypatch.setitem(Run.__init__.__kwdefaults__, "clock", self.clock)
 
     def clock(self) -> float:
