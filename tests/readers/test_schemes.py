@@ -170,5 +170,5 @@ def test_words_are_decoded_whole() -> None:
 
 
 def test_labels_of_a_model_must_be_of_the_scheme() -> None:
-    with pytest.raises(InputError, match=r"^labels\[1\]: expected a tag of IOB2 \(O, B-<type>, I-<type>\), got 'NN'$"):
+    with pytest.raises(InputError, match=r"^labels\[1\]: "):
         legal(["O", "NN"], "IOB2")
