@@ -87,7 +87,7 @@ class TestReaching:
 
     @pytest.mark.parametrize("address", ["x:y", "corpus/part:1x", ":"])
     def test_what_is_no_address(self, address: str) -> None:
-        with pytest.raises(InputError, match=r"--ray: expected an address such as 10\.0\.0\.1:6379, got "):
+        with pytest.raises(InputError, match=r"^--ray: "):
             joining._check_reachable(address, "--ray")
 
     def test_a_file_behind_the_option_is_no_address(self, model: Path, tmp_path: Path) -> None:

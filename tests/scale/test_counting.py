@@ -54,7 +54,7 @@ def test_trigrams(cluster: Any, tmp_path: Path, capitals: bool) -> None:
 def test_what_is_not_counted_is_refused(tmp_path: Path) -> None:
     write_shards(tmp_path, sentences=20)
     files = scale.corpus(f"{tmp_path}/part-*.txt")
-    with pytest.raises(InputError, match="categorical emissions"):
+    with pytest.raises(InputError, match=r"^X: "):
         HMM(2, emission="gaussian").fit(files)
-    with pytest.raises(InputError, match="y: expected none"):
+    with pytest.raises(InputError, match=r"^y: "):
         TrigramTagger().fit(files, [["N"]])

@@ -174,14 +174,14 @@ def test_the_command_line(cluster: Any, tmp_path: Path) -> None:
 def test_what_cannot_be_learned_from_sums_is_refused(cluster: Any, tmp_path: Path) -> None:
     write_tables(tmp_path, "gaussian")
     for settings in ({"covariance": "full"}, {"algorithm": "viterbi"}, {"tied": [0, 0]}):
-        with pytest.raises(InputError, match="expected one that learns from sums"):
+        with pytest.raises(InputError, match=r"^emission: "):
             HMM(2, emission="gaussian", **settings).fit(scale.corpus(tmp_path, workers=2), groups="day")
-    with pytest.raises(InputError, match="n_states"):
+    with pytest.raises(InputError, match=r"^X: .*n_states"):
         HMM(emission="gaussian").fit(scale.corpus(tmp_path, workers=2))
     (tmp_path / "part-2.csv").write_text("day,a\n1,2\n")
-    with pytest.raises(InputError, match=r"part-2.csv: expected the columns a, b of .*part-0.csv, got a"):
+    with pytest.raises(InputError, match=r"part-2\.csv: .*columns"):
         HMM(2, emission="gaussian").fit(scale.corpus(tmp_path, workers=2), groups="day")
     (tmp_path / "part-0.csv").write_text("day,a\n1,x\n")
     (tmp_path / "part-1.csv").write_text("day,a\n1,2\n")
-    with pytest.raises(InputError, match="expected symbols of one type in all files"):
+    with pytest.raises(InputError, match=r"part-1\.csv: "):
         HMM(2).fit(scale.corpus(tmp_path, workers=2), groups="day")

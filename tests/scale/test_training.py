@@ -98,7 +98,7 @@ def test_addresses_of_files(shards: Path) -> None:
     names = [shard.path for shard in scale.corpus(shards).setting.shards]
     for address in (f"file://{shards}", f"file://{shards}/", f"file://{shards}/part-*.txt"):
         assert [shard.path for shard in scale.corpus(address).setting.shards] == names
-    with pytest.raises(InputError, match=r"nowhere://a/b: expected files that can be listed, got: .*check the scheme"):
+    with pytest.raises(InputError, match=r"^nowhere://a/b: "):
         scale.corpus("nowhere://a/b")
 
 
@@ -111,7 +111,7 @@ def test_labellings_that_break_the_rules(cluster: Any, shards: Path, on_illegal:
     whole = readers.read(shards.parent / "whole.txt")
     settings: dict[str, Any] = {"scheme": "IOB2", "on_illegal": on_illegal, "algorithm": "lbfgs", "max_iterations": 3}
     if on_illegal == "error":
-        with pytest.raises(InputError, match=r"part-1.txt:1: expected tags that IOB2 allows.* 1 of 601 sentences"):
+        with pytest.raises(InputError, match=r"part-1.txt:1: "):
             CRF("english_ner", **settings).fit(scale.corpus(shards, workers=2))
         return
     alone = CRF("english_ner", **settings).fit(whole)
@@ -161,7 +161,7 @@ def test_a_killed_driver_goes_on(cluster: Any, shards: Path, tmp_path: Path) -> 
     assert bits(resumed) == alone
     other = write_shards(shards, sentences=599)
     assert len(other) < len(whole)
-    with pytest.raises(InputError, match="other words"):
+    with pytest.raises(InputError, match=r"\bwords\b"):
         make(**settings).fit(scale.corpus(shards, workers=2), checkpoint=file, resume=True)
 
 
@@ -232,18 +232,18 @@ def test_ctrl_c_keeps_what_there_is(shards: Path, tmp_path: Path) -> None:
 def test_what_cannot_be_read(cluster: Any, shards: Path) -> None:
     write_shards(shards)
     (shards / "part-1.txt.gz").write_bytes(b"\x1f\x8b no archive")
-    with pytest.raises(InputError, match=r"node \S+: .*part-1.txt.gz"):
+    with pytest.raises(InputError, match=r"^node \S+: .*part-1\.txt\.gz: "):
         make().fit(scale.corpus(shards, workers=2))
     (shards / "part-1.txt").write_text("Anna B-PER extra\nsings\n")
-    with pytest.raises(InputError, match=r"node \S+: .*part-1.txt:2: expected 3 columns, got 1"):
+    with pytest.raises(InputError, match=r"^node \S+: .*part-1.txt:2: "):
         read_shard(find_shards(shards / "part-1.txt")[0], LabelledFiles())
-    with pytest.raises(InputError, match="expected a file or a pattern of some"):
+    with pytest.raises(InputError, match=r"shards/\*\.none: "):
         scale.corpus(f"{shards}/*.none")
 
 
 def test_no_folder_for_compiled_sentences(cluster: Any, shards: Path) -> None:
     write_shards(shards, sentences=50)
-    with pytest.raises(InputError, match=r"node \S+: /proc/none\S*: expected a folder .*; name another"):
+    with pytest.raises(InputError, match=r"^node \S+: /proc/none/tagline-\w+: "):
         make().fit(scale.corpus(shards, workers=1, scratch="/proc/none"))
 
 
@@ -256,7 +256,7 @@ def test_a_disk_without_room(shards: Path, tmp_path: Path) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
     try:
-        with pytest.raises(StorageError, match=r"node \S+: .*lane-0.compiled: expected room beside it, got: File too"):
+        with pytest.raises(StorageError, match=r"^node \S+: .*lane-0.compiled: "):
             Holder(job).names()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -281,7 +281,7 @@ def test_a_disk_without_room(shards: Path, tmp_path: Path) -> None:
 def test_what_needs_the_sentences_is_refused(shards: Path, settings: dict[str, Any]) -> None:
     write_shards(shards, sentences=20)
     crf = CRF(**{"features": "english_ner", **settings})
-    with pytest.raises(InputError, match="expected"):
+    with pytest.raises(InputError, match=r"^(algorithm|stages|warm_start|min_feature_frequency|clusters|features): "):
         crf.fit(scale.corpus(shards))
 
 
@@ -289,7 +289,7 @@ def test_too_few_processors(cluster: Any, shards: Path, monkeypatch: pytest.Monk
     write_shards(shards)
     monkeypatch.setattr("tagline.scale.workers.LOST_SECONDS", 1.0)
     monkeypatch.setattr("tagline.scale.workers.ASK_SECONDS", 0.2)
-    with pytest.raises(InputError, match=r"expected 8 processors for 8 workers, got 2 on .* fewer --workers"):
+    with pytest.raises(InputError, match=r"^scale\.corpus: .*--workers"):
         make().fit(scale.corpus(shards, workers=8))
 
 
@@ -311,5 +311,5 @@ def test_options_that_cannot_be_meant(shards: Path, tmp_path: Path, words: tuple
 
 def test_second_order_needs_the_sentences_here(shards: Path) -> None:
     write_shards(shards)
-    with pytest.raises(InputError, match="order: expected none beside sentences that other processes hold"):
+    with pytest.raises(InputError, match=r"^order: "):
         CRF("english_ner", order=2).fit(scale.corpus(shards))
