@@ -245,5 +245,5 @@ def test_a_transformer_reads_the_document(place: Path) -> None:
 
 def test_a_file_of_sizes_is_checked(tmp_path: Path) -> None:
     (tmp_path / "sizes").write_text("2\n\n99999999999999999999999999\n")
-    with pytest.raises(InputError, match=r"sizes:3: expected a number of sentences, got"):
+    with pytest.raises(InputError, match="sizes:3: "):
         list(whole_documents([Block(Corpus.from_sentences([{"token": ["a"]}]))], str(tmp_path / "sizes"), "text"))

@@ -224,7 +224,7 @@ def test_one_file_for_both_kinds(tmp_path: Path) -> None:
     path = tmp_path / "c.toml"
     path.write_text("epochs = 7\nhidden = 4\n[bilstm]\nhidden = 5\n[transformer]\nepochs = 2\n", encoding="utf-8")
     assert read_config(str(path), "bilstm") == ("bilstm", {"epochs": 7, "hidden": 5})
-    with pytest.raises(package.InputError, match=r"expected a setting, got 'hidden'.* settings are encoder, "):
+    with pytest.raises(package.InputError, match=r"c\.toml: .*'hidden'"):
         read_config(str(path), "transformer")
 
 
@@ -367,7 +367,7 @@ def test_inspecting(bilstm: Path, tmp_path: Path) -> None:
     assert len(model.top_transitions(1000)) == int((scores > -float("inf")).sum())
     facts = json.loads(tagline("inspect", bilstm, "--json", "--top", 3).out)
     assert (facts["kind"], len(facts["top_transitions"]), facts["top_features"]) == ("bilstm", 3, {})
-    with pytest.raises(package.InputError, match="n: expected 0 or more, got -1"):
+    with pytest.raises(package.InputError, match=r"^n: "):
         model.top_transitions(-1)
     line = line_of(tagline("inspect", bilstm, "--weights", tmp_path / "w.csv"))
     assert line == "--weights: expected a model with weights, got a BiLSTMCRF"

@@ -37,18 +37,18 @@ def test_a_file_teaches(folder):
 
 
 @pytest.mark.parametrize(
-    ("run", "message"),
+    ("run", "place"),
     [
-        ({"unlabelled": "raw.txt"}, "--unlabelled: expected --teacher MODEL"),
-        ({"teacher_weight": 0.5}, "--teacher-weight: expected --teacher MODEL"),
-        ({"teacher": "teacher.tagline", "cache": "cache"}, "--cache, --teacher: expected one of them"),
-        ({"teacher": "teacher.tagline", "teacher_weight": 1.5}, "--teacher-weight: expected a number, 0 to 1"),
-        ({"teacher": "nowhere.tagline"}, "nowhere.tagline"),
+        ({"unlabelled": "raw.txt"}, r"^--unlabelled: .*--teacher"),
+        ({"teacher_weight": 0.5}, r"^--teacher-weight: "),
+        ({"teacher": "teacher.tagline", "cache": "cache"}, r"^--cache, --teacher: "),
+        ({"teacher": "teacher.tagline", "teacher_weight": 1.5}, r"^--teacher-weight: .*1\.5"),
+        ({"teacher": "nowhere.tagline"}, r"nowhere\.tagline: "),
     ],
 )
-def test_what_cannot_be_meant_is_refused(folder, run, message):
+def test_what_cannot_be_meant_is_refused(folder, run, place):
     paths = {name: str(folder / value) if isinstance(value, str) else value for name, value in run.items()}
-    with pytest.raises((InputError, tagline.StorageError), match=message):
+    with pytest.raises((InputError, tagline.StorageError), match=place):
         train(folder, **paths)
 
 
@@ -60,5 +60,5 @@ def test_a_teacher_is_not_overwritten(folder):
         {"teacher": str(folder / "teacher.tagline")},
         ["teacher"],
     )
-    with pytest.raises(InputError, match=r"--output: .* is also read, as --teacher"):
+    with pytest.raises(InputError, match=r"^--output: .*--teacher"):
         train_file(plan)
