@@ -149,5 +149,5 @@ def test_a_shell_that_is_not_known_changes_nothing(tmp_path: Path, monkeypatch: 
     for option in ("--install-completion", "--show-completion"):
         result = tagline(option, "powershell")
         assert result.code == 1
-        assert "expected one of bash, zsh, fish, got 'powershell'" in result.err
+        assert "'powershell'" in result.err
     assert not list(tmp_path.iterdir())

@@ -146,41 +146,41 @@ def test_forms() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tags", "message"),
+    ("tags", "place"),
     [
-        ("B-X", "tags: expected a list of tags, of lists of tags or a Corpus, got str 'B-X'"),
-        (3, "tags: expected a list of tags, of lists of tags or a Corpus, got int 3"),
-        (["O", 1], "tags[1]: expected a tag as a string, got int 1"),
-        ([[0, 1]], "tags[0][0]: expected a tag as a string, got int 0"),
-        ([["O"], "O"], "tags[1]: expected a list of tags, got str 'O'"),
-        ([1, 2], "tags[0]: expected a list of tags, got int 1"),
+        ("B-X", "tags: "),
+        (3, "tags: "),
+        (["O", 1], "tags[1]: "),
+        ([[0, 1]], "tags[0][0]: "),
+        ([["O"], "O"], "tags[1]: "),
+        ([1, 2], "tags[0]: "),
     ],
 )
-def test_wrong_forms(tags: Any, message: str) -> None:
+def test_wrong_forms(tags: Any, place: str) -> None:
     with pytest.raises(InputError) as error:
         convert(tags, "BIO", "BIOES")
-    assert str(error.value) == message
+    assert str(error.value).startswith(place)
 
 
 @pytest.mark.parametrize(
-    ("spans", "message"),
+    ("spans", "place"),
     [
-        ([(0, 3, "X"), (2, 4, "Y")], "spans: expected no overlap, got (0, 3, 'X') and (2, 4, 'Y')"),
-        ([(0, 4, "X"), (1, 2, "Y")], "spans: expected no overlap, got (0, 4, 'X') and (1, 2, 'Y')"),
-        ([(1, 2, "X"), (1, 2, "X")], "spans: expected no overlap, got (1, 2, 'X') and (1, 2, 'X')"),
-        ([(3, 5, "X")], "span (3, 5, 'X'): expected 0 <= start < end <= 4 tokens, got 3 and 5"),
-        ([(-1, 1, "X")], "span (-1, 1, 'X'): expected 0 <= start < end <= 4 tokens, got -1 and 1"),
-        ([(2, 2, "X")], "span (2, 2, 'X'): expected 0 <= start < end <= 4 tokens, got 2 and 2"),
-        ([(0, 1)], "spans: expected (start, end, label), got (0, 1)"),
-        ([("0", 1, "X")], "spans: expected (start, end, label), got ('0', 1, 'X')"),
-        ([(0.0, 1.0, "X")], "spans: expected (start, end, label), got (0.0, 1.0, 'X')"),
-        ([(0, 1, 7)], "spans: expected (start, end, label), got (0, 1, 7)"),
+        ([(0, 3, "X"), (2, 4, "Y")], "spans: "),
+        ([(0, 4, "X"), (1, 2, "Y")], "spans: "),
+        ([(1, 2, "X"), (1, 2, "X")], "spans: "),
+        ([(3, 5, "X")], "span (3, 5, 'X'): "),
+        ([(-1, 1, "X")], "span (-1, 1, 'X'): "),
+        ([(2, 2, "X")], "span (2, 2, 'X'): "),
+        ([(0, 1)], "spans: "),
+        ([("0", 1, "X")], "spans: "),
+        ([(0.0, 1.0, "X")], "spans: "),
+        ([(0, 1, 7)], "spans: "),
     ],
 )
-def test_wrong_spans(spans: Any, message: str) -> None:
+def test_wrong_spans(spans: Any, place: str) -> None:
     with pytest.raises(InputError) as error:
         spans_to_tags(spans, 4, "IOB2")
-    assert str(error.value).startswith(message)
+    assert str(error.value).startswith(place)
 
 
 def test_wrong_length() -> None:

@@ -309,7 +309,7 @@ LSTM: dict[str, Any] = {
     "transitions: NaN": (array("network.head.crf.transitions", with_nan), r"head\.crf\.transitions"),
     "transitions: cut": (array("network.head.crf.transitions", lambda w: w[1:]), r"head\.crf\.transitions"),
     "words: fewer": (array("network.encoder.words.weight", lambda w: w[1:]), r"encoder\.words\.weight"),
-    "vocabulary: missing": (without("arrays", "coder.words.slots"), "vocabulary: expected the array 'slots'"),
+    "vocabulary: missing": (without("arrays", "coder.words.slots"), "vocabulary: "),
     "vocabulary: cut": (array("coder.words.bytes", lambda b: b[1:]), "vocabulary"),
     "vocabulary: garbled": (array("coder.words.bytes", lambda b: b ^ 0x80), "vocabulary"),
     "vocabulary: lengths": (array("coder.characters.lengths", lambda n: n[:-1]), "vocabulary"),

