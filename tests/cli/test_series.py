@@ -86,7 +86,7 @@ def test_what_cannot_be_meant(model: Path, series: Path, tmp_path: Path) -> None
         assert not (tmp_path / "m").exists()
     assert "warmth, wind" in line_of(tagline("tag", "-m", model, labelled))
     tagline("train", labelled, *out, *hmm)
-    assert "has not learned from a table, got one" in line_of(tagline("tag", *("-m", tmp_path / "m"), series))
+    assert "table" in line_of(tagline("tag", *("-m", tmp_path / "m"), series))
 
 
 def test_a_series_goes_on_from_its_checkpoint(tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def test_the_cache_gives_the_same_model_and_is_used_again(folder: Path, tmp_path
         ("--cache x --vectors y", "--cache, --vectors: "),
         ("--template nowhere", "template: "),
         ("--format xml", "format: "),
-        ("--format text", "expected sentences with tags, got raw text; use columns or JSON lines"),
+        ("--format text", "train.txt: "),
         ("--encoding klingon", "encoding: "),
         ("--tag-column 9", "--tag-column: "),
         ("--tag-column 0", "--tag-column: "),
@@ -212,9 +212,9 @@ def test_wrong_options_are_named_before_anything_is_written(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "expected sentences, got an empty file"),
-        ("\n\n", "expected sentences, got none"),
-        ("a\nb\n", "expected tags to learn, got token alone; in column files they are the last of two"),
+        ("", "sentences"),
+        ("\n\n", "sentences"),
+        ("a\nb\n", "token"),
         ("a O\nb\n", ":2: "),
         (b"\xff\xfe O\n", ":1: "),
         (b"a\0b O\n", ":1: "),
@@ -314,9 +314,8 @@ def test_a_run_goes_on_from_its_checkpoint(folder: Path, tmp_path: Path) -> None
     assert events == ["start", *["pass"] * 9, "end", "start", *["pass"] * 4, "end"]
     other = tagline(*again, "--c2", 3)
     assert other.code == 1
-    assert (
-        "expected a checkpoint of the same settings and data, got one that differs: c2 was 1.0 and is 3.0" in other.err
-    )
+    assert f"{tmp_path / 'state'}: " in other.err
+    assert "c2 " in other.err
 
 
 def test_files_of_a_run_are_checked_first(folder: Path, tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ class TestErrors:
         out.mkdir()
         os.symlink("/dev/full", out / f"part03.txt{SIDE}")  # where the broken sentence goes
         line = line_of(tagline("tag", "-q", "-m", model, corpus / "part03.txt", "-o", out, "--ray"))
-        assert "No space left on device; make room there or choose another place" in line
+        assert "No space left on device" in line
         assert answers(out) == {}
 
 

@@ -163,7 +163,7 @@ def test_a_port_that_is_taken_is_told(service: Any, model_file: Path) -> None:
     command = [sys.executable, "-m", "tagline", "serve", "-m", str(model_file), "--port", port]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
-    assert f"got 127.0.0.1 and {port}: Address already in use; choose another --port" in done.stderr
+    assert f"{port}: Address already in use" in done.stderr
 
 
 def test_small_answers_are_sent_at_once() -> None:
