@@ -147,7 +147,7 @@ def test_the_environment_chooses() -> None:
 def test_a_wrong_engine_in_the_environment() -> None:
     done = run(ASK, TAGLINE_ENGINE="fast")
     assert done.returncode != 0
-    assert "InputError: TAGLINE_ENGINE: expected one of native, naive, got 'fast'" in done.stderr
+    assert "InputError: TAGLINE_ENGINE: " in done.stderr
 
 
 def test_without_the_core_one_warning_and_the_naive_engine() -> None:

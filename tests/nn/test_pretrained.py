@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,7 @@ def test_a_folder_without_a_tokenizer(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_something_else(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"encoder .*: expected an encoder that loads, got: "):
+    with pytest.raises(InputError, match=r"^encoder .*: "):
         pretrained(tmp_path)
 
 
@@ -140,7 +141,7 @@ def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("place", ["./encoder", "../a/b", "/no/such/folder", "a/b/c", "C:\\encoder", ""])
 def test_a_folder_that_is_not_there(place: str) -> None:
-    with pytest.raises(InputError, match="expected a folder, or a name on the Hugging Face hub, got no such folder"):
+    with pytest.raises(InputError, match="^" + re.escape(f"encoder {place}: ")):
         pretrained(place)
 
 

@@ -202,7 +202,7 @@ def test_classes_of_users_may_change_a_step_or_a_score_of_ours() -> None:
     flat = Flat(2, random_state=0, n_iter=1).fit(X)
     assert flat.score(X) == pytest.approx(0, abs=1e-12)
     np.testing.assert_allclose(flat.monitor_.history, [0], atol=1e-12)
-    with pytest.raises(NotImplementedError, match="derive the class from BaseHMM"):
+    with pytest.raises(NotImplementedError, match=r"\bBaseHMM\b"):
         Counting(2).fit(X)
 
 
@@ -213,7 +213,7 @@ def test_a_base_without_emissions_draws_states() -> None:
     assert states.tolist() == [0, 1, 0, 1]
     assert X.shape == (4, 0)
     for ask in (model.score, model.aic):
-        with pytest.raises(NotImplementedError, match="has to define"):
+        with pytest.raises(NotImplementedError, match="_compute_log_likelihood"):
             ask([[0.0]])
 
 

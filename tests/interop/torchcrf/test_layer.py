@@ -197,7 +197,7 @@ def test_what_differs_from_pytorch_crf() -> None:
     forbidden = emissions.clone()
     forbidden[1, 0, tags[1, 0]] = -torch.inf
     assert theirs(forbidden, tags) == -torch.inf
-    assert "expected a legal labelling" in message(lambda: ours(forbidden, tags))
+    assert "labels of sentence " in message(lambda: ours(forbidden, tags))
     aside = (tags + 1) % L  # of which no tag is forbidden
     for crf, finite in ((ours, True), (theirs, False)):
         scores = forbidden.clone().requires_grad_()

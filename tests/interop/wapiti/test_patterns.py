@@ -219,7 +219,7 @@ def test_a_hostile_expression_takes_no_longer() -> None:
     word = "a" * 5000
     assert ByteExpression.of("a*" * 30 + "b").find([word]) == [None]
     assert ByteExpression.of("a?" * 60 + "b").find([word + "b"]) is not None
-    with pytest.raises(ExpressionError, match="a backslash without anything behind it"):
+    with pytest.raises(ExpressionError, match=r"\b2$"):
         ByteExpression.of("a\\")
 
 

@@ -234,7 +234,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bits(tmp_path: Path) -> None
             X, y, X_dev=X[:3], y_dev=y[:3], checkpoint=tmp_path / "run"
         )
     again = {"X_dev": X[:3], "y_dev": y[:3], "checkpoint": tmp_path / "run", "resume": True}
-    for change, message in (
+    for change, place in (
         ({"head_rate": 2.0}, "rate of head.(crf|linear) was 10?.0 and is 20?.0"),
         ({"freeze": 1}, "freeze was 0 and is 1"),
         ({"encoder": encoder_folder("roberta")}, "encoder was '"),

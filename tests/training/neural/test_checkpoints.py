@@ -155,10 +155,8 @@ def test_other_settings_data_or_networks_are_named(
     before = weights(task)
     with pytest.raises(InputError, match=place) as error:
         train(task, replace(DESCENT, **changes), checkpoint=path, resume=True, facts=facts)
-    assert str(error.value).startswith(
-        f"{path}: expected a checkpoint of the same settings and data, got one that differs"
-    )
-    assert str(error.value).endswith("resume with those, or start anew without resume, which overwrites it")
+    assert str(error.value).startswith(f"{path}: ")
+    assert "resume" in str(error.value)
     assert same(weights(task), before)
 
 
