@@ -11,7 +11,7 @@ import pytest
 
 from tagline.datasets import chinese, english, make_entities
 from tagline.datasets.drawing import Draw, Language, half_of
-from tagline.datasets.entities import LANGUAGES
+from tagline.datasets.entity_sentences import LANGUAGES
 from tagline.errors import InputError
 from tagline.readers import Corpus, tokenize
 from tagline.readers.schemes import validate
@@ -176,15 +176,15 @@ def test_english_has_headlines_and_careless_sentences() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "place"),
     [
-        ({"language": "de"}, "language: expected one of en, zh, mixed, got 'de'"),
-        ({"split": "dev"}, "split: expected one of train, test, got 'dev'"),
-        ({"num_sentences": -1}, "num_sentences: expected 0 or more, got -1"),
+        ({"language": "de"}, r"^language: .*'de'"),
+        ({"split": "dev"}, r"^split: .*'dev'"),
+        ({"num_sentences": -1}, r"^num_sentences: "),
     ],
 )
-def test_wrong_choices_are_errors(options: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_wrong_choices_are_errors(options: dict[str, object], place: str) -> None:
+    with pytest.raises(InputError, match=place):
         make_entities(**options)  # type: ignore[arg-type]
 
 

@@ -72,7 +72,8 @@ def check_environment() -> None:
 
 def require() -> ModuleType:
     """Return the compiled core; raise where it is missing, or not as the environment wants it."""
-    check_environment()
+    if _refused is not None:
+        raise _refused
     if core is None:
         raise TaglineError(f'the compiled core is missing ({_missing}); {_remedy}, or use the engine "naive"')
     return core

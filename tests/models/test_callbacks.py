@@ -37,7 +37,7 @@ def test_crf_states(algorithm: str) -> None:
     seen: list[tuple[TrainingState, NDArray[np.float64]]] = []
     penalty = {"c1": 0.1} if algorithm == "owlqn" else {}
     model = crf(algorithm=algorithm, callbacks=[lambda state: seen.append((state, state.weights()))], **penalty)
-    model.set_params(max_iterations=4, passes=4).fit(X, Y, X_dev=X, y_dev=Y)
+    model.set_params(max_iterations=4, patience=None).fit(X, Y, X_dev=X, y_dev=Y)
     assert [state.pass_ for state, _ in seen] == [done.number for done in model.training_log_]
     for (state, weights), done in zip(seen, model.training_log_, strict=True):
         assert (state.epoch, state.gap, state.progress) == (done.number, done.gap, done)
@@ -54,7 +54,7 @@ def test_states_are_frozen_and_weights_are_asked_for_in_time() -> None:
     crf(max_iterations=10, callbacks=[seen.append]).fit(X, Y)
     with pytest.raises(FrozenInstanceError):
         seen[0].pass_ = 3  # type: ignore[misc]
-    with pytest.raises(InputError, match="weights: expected to be asked within the callback"):
+    with pytest.raises(InputError, match=r"^weights: "):
         seen[0].weights()
     with pytest.raises(AttributeError):
         _ = seen[0].nothing_of_that_name
@@ -125,7 +125,7 @@ def test_models_that_count_tell_once() -> None:
         assert [number for number, _ in seen] == [1]
         assert all(isinstance(array, np.ndarray) for array in seen[0][1].values())
         assert "callbacks" not in model._settings()
-        with pytest.raises(InputError, match="callbacks: expected a list of functions, got 3"):
+        with pytest.raises(InputError, match=r"^callbacks: "):
             kind(callbacks=3).fit(X, Y)
 
 
@@ -264,7 +264,7 @@ def test_the_training_curve(tmp_path: Path) -> None:
     own = Figure().add_subplot()
     assert HMM(2, max_iterations=3).fit(X).plot_training(ax=own) is own
     assert (own.get_xlabel(), own.get_ylabel(), len(own.figure.axes)) == ("pass", "objective", 1)
-    with pytest.raises(InputError, match="training_log_: expected at least one pass to draw, got none"):
+    with pytest.raises(InputError, match=r"^training_log_: "):
         TrigramTagger().fit(X, Y).plot_training()
 
 

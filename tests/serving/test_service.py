@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from tagline import CRF, chain
 from tagline.errors import InputError, TaglineError
 from tagline.serving import Settings, create_app
+from tagline.serving.requests import TagAnswer
 from tagline.serving.settings import check_exposure
 from tagline.serving.shelf import named_models
 
@@ -170,7 +171,7 @@ def test_a_slow_first_call_is_forgotten() -> None:
 
 def test_no_service_without_the_core(crf: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tagline.compiled.core", None)
-    with pytest.raises(TaglineError, match="the compiled core is missing"):
+    with pytest.raises(TaglineError, match='"naive"'):
         create_app({"names": crf})
 
 
@@ -188,7 +189,7 @@ def test_a_token_is_asked_for(crf: Any) -> None:
 
 def test_no_open_door_without_a_token() -> None:
     for host in ("0.0.0.0", "::", "192.168.1.4", "example.org"):
-        with pytest.raises(InputError, match="--token-file"):
+        with pytest.raises(InputError, match=r"^--host: .*--token-file"):
             check_exposure(host, None, insecure=False)
         check_exposure(host, "secret", insecure=False)
         check_exposure(host, None, insecure=True)
@@ -240,9 +241,36 @@ def test_metrics_and_description(client: Any) -> None:
         assert answer.status_code == 200, answer.text
 
 
+def test_the_description_of_the_answer_is_the_answer(client: Any) -> None:
+    """`TagAnswer` describes what the compiled core writes: no member is missing in either, and all have their types."""
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    seen: set[tuple[str, str]] = set()
+
+    def note(value: Any, schema: dict[str, Any]) -> None:
+        forms = [form for form in schema.get("anyOf", [schema]) if form.get("type") != "null"]
+        if "$ref" in forms[0]:
+            name = forms[0]["$ref"].rpartition("/")[2]
+            seen.update((name, member) for member in value)
+            for member, entry in value.items():
+                note(entry, schemas[name]["properties"][member])
+        elif isinstance(value, list) and "items" in forms[0]:
+            for entry in value:
+                note(entry, forms[0]["items"])
+
+    details = dict.fromkeys(("marginals", "entropy", "log_likelihood", "explain"), True)
+    everything = {"text": TEXT, "k_best": 2, "samples": 1, **details}
+    for request in ({"text": TEXT}, {"tokens": ["Anna", "met", "Peter"]}, everything):
+        answer = client.post("/v1/tag", json=request)
+        TagAnswer.model_validate_json(answer.content, strict=True)
+        note(answer.json(), {"$ref": "#/components/schemas/TagAnswer"})
+    names = {name for name, _ in seen}
+    assert names == {"TagAnswer", "TagItem", "TaggedSentence", "TaggedToken", "RankedLabelling", "FoundEntity"}
+    assert seen == {(name, member) for name in names for member in schemas[name]["properties"]}
+
+
 def test_models_are_named() -> None:
     assert named_models(["a/b.c.tagline", "x=y=z"]) == {"b": "a/b.c.tagline", "x": "y=z"}
-    with pytest.raises(InputError, match="'b' twice"):
+    with pytest.raises(InputError, match=r"^-m: .*'b'"):
         named_models(["b.tagline", "other/b.tagline"])
 
 

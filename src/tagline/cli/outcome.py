@@ -11,7 +11,7 @@ from tagline.cli.progress import duration
 from tagline.cli.render import score_lines
 from tagline.evaluation.report import Report
 from tagline.models.contract import Model, Summary
-from tagline.models.recipes import Material
+from tagline.models.recipes import Recipe
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,9 +21,8 @@ class Training:
     Attributes:
         path: of the model file.
         model: the estimator.
-        material: what it learned from.
-        template: where the features' template comes from; None where the model has none.
-        units: what one pass is called, and several.
+        data: what it learned from.
+        recipe: how it was trained.
         seconds: of the whole.
         dev: scores on the dev set.
         config: of a network, the path of its configuration.
@@ -31,9 +30,8 @@ class Training:
 
     path: str
     model: Model
-    material: Material
-    template: str | None
-    units: tuple[str, str]
+    data: Any
+    recipe: Recipe
     seconds: float
     dev: Report | None
     config: str | None = None
@@ -64,10 +62,10 @@ class Training:
         return {
             "model": self.path,
             "bytes": self.size,
-            "sentences": self.material.sentences,
-            "tokens": self.material.tokens,
-            "skipped": len(self.material.problems),
-            "template": self.template,
+            "sentences": len(self.data),
+            "tokens": int(self.data.num_tokens),
+            "skipped": len(self.recipe.problems),
+            "template": self.recipe.template,
             **{key: value for key, value in summary.as_dict().items() if key not in ("features", "training")},
             "training": summary.training,
             "interrupted": self.interrupted,
@@ -86,7 +84,7 @@ def report_lines(done: Training) -> list[str]:
         lines.append(f"counted, {duration(done.seconds)} in all")
     else:
         passes = len(done.model.training_log_)
-        count = f"{passes} {done.units[passes != 1]}"
+        count = f"{passes} {done.recipe.noun if passes == 1 else done.recipe.plural}"
         lines.append(f"stopped after {count}, {duration(done.seconds)} in all: {_reason(done)}")
     lines.append(summary.line())
     if done.dev is not None:

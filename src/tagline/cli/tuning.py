@@ -12,10 +12,10 @@ from tagline.cli.speech import say
 from tagline.drawing.figures import MissingPlotExtraError
 from tagline.errors import InputError
 from tagline.models.registry import kind_named
-from tagline.readers.labelled import LabelledFiles
 from tagline.readers.sources import open_target
-from tagline.scale.outcome import ENOUGH, draw, shares, table, write_table
+from tagline.readers.training_files import LabelledFiles
 from tagline.scale.search import search
+from tagline.scale.search_report import ENOUGH, draw, shares, table, write_table
 from tagline.scale.space import draws, read_space, usual_space
 from tagline.scale.trials import Study
 from tagline.writing import check_writable
@@ -58,7 +58,7 @@ def tune_files(
     check_writable(output, "--output")
     home = folder or f"{output}.tune"
     study = Study(os.path.abspath(home), kind.name, os.path.abspath(train), os.path.abspath(dev), files)
-    last = passes or (EPOCHS if kind.takes("epochs") else PASSES)
+    last = passes or (EPOCHS if "epochs" in kind.options else PASSES)
     drawn = draws(wanted, trials, seed)
     say(f"trying {len(drawn)} settings of {kind.name}: {', '.join(wanted)}", err=True)
     study.begin()

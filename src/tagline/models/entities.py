@@ -115,6 +115,14 @@ class Reading:
         return np.array([spans.sentence, spans.start, spans.end, spans.numbered(self.types)], np.int64)
 
 
+def reading_of(model: Any) -> Reading | None:
+    """How the labels of a model make spans; None where they make none, or the model does not know their chances."""
+    try:
+        return Reading.of([str(label) for label in model.labels_], model.scheme_name) if model.finds_spans else None
+    except InputError:
+        return None
+
+
 @lru_cache(maxsize=64)  # else a fifth to a third of the time in which one short sentence is answered
 def _reading(names: tuple[str, ...], tag_scheme: Scheme | None) -> Reading:
     if tag_scheme is None:
@@ -333,12 +341,13 @@ class FoundSpans:
     @classmethod
     def joined(cls, parts: Sequence[FoundSpans], types: tuple[str, ...]) -> FoundSpans:
         """Return the spans of blocks whose sentences are numbered through."""
-
-        def column(name: str) -> Any:
-            return np.concatenate([np.zeros(0, np.int64), *(getattr(part, name) for part in parts)]).astype(np.int64)
-
+        nothing = np.zeros(0, np.int64)
+        sentence, start, end, kind = (
+            np.concatenate([nothing, *(getattr(part, name) for part in parts)]).astype(np.int64)
+            for name in ("sentence", "start", "end", "kind")
+        )
         probability = np.concatenate([np.zeros(0), *(part.probability for part in parts)])
-        return cls(column("sentence"), column("start"), column("end"), column("kind"), types, probability)
+        return cls(sentence, start, end, kind, types, probability)
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[Entity]]) -> FoundSpans:

@@ -30,6 +30,7 @@ from tagline.models.sizes import MOST_LABELS, affordable_labels
 from tagline.readers.rules import scheme
 from tagline.readers.sources import checked_path
 from tagline.storage import ModelFile
+from tagline.training.choices import AlgorithmSettings
 from tagline.training.running.checkpoints import KIND as CHECKPOINT
 
 Packed = tuple[dict[str, Any], dict[str, NDArray[Any]]]
@@ -205,14 +206,6 @@ class StoredModel(NeedsTraining):
             log=log,
         )
 
-    def export(self, folder: storage.Path, *, opset: int | None = None, force: bool = False) -> Exported:
-        """Write a network as ONNX with a program that runs it (`tagline.models.neural.export`); others are refused."""
-        raise InputError(
-            f"export: expected a network (BiLSTMCRF or TransformerCRF), got a {type(self).__name__}, which is no graph "
-            "of ONNX's operators; its own file is small and needs no PyTorch: tagline.load(path).predict(X), or "
-            "tagline tag -m"
-        )
-
     def _packed(self) -> Packed:
         """Return what lies in the file of this model."""
         raise NotImplementedError
@@ -365,6 +358,8 @@ def _plain(value: Any) -> Any:
         value = value.tolist()
     if value is None or isinstance(value, bool | int | str):
         return value
+    if isinstance(value, AlgorithmSettings):
+        return str(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else _NO_DATA
     if isinstance(value, list | tuple):

@@ -144,17 +144,20 @@ def match_lengths(offsets: IntArray, labelled: LabelledTokens) -> None:
         raise InputError(f"y[{b}]: expected {ours[b]} labels, one a token of X[{b}], got {theirs[b]}")
 
 
-def check_labelling_settings(name: Any, on_illegal: Any, label_weights: Any = None) -> None:
-    """Refuse settings of a wrong kind before any label is read; names of labels are checked when these are known."""
+def check_scheme(_: str, name: Any) -> None:
+    """Raise unless a value is the name of a tag scheme, "auto", or None or "none" for no rules."""
     if name is not None and not _is_word(name, "none", "auto"):
         scheme(name)
-    check_choice("on_illegal", on_illegal, ON_ILLEGAL)
+
+
+def check_label_weights(place: str, label_weights: Any) -> None:
+    """Refuse weights of a wrong kind before any label is read; names of labels are checked when these are known."""
     if label_weights is None or _is_word(label_weights, "balanced"):
         return
     if not isinstance(label_weights, Mapping):
-        raise InputError(f'label_weights: expected a mapping, "balanced" or None, got {shown_value(label_weights)}')
+        raise InputError(f'{place}: expected a mapping, "balanced" or None, got {shown_value(label_weights)}')
     for label, weight in label_weights.items():
-        check_number(f"label_weights[{label!r}]", weight, least=0, wanted="a number of 0 or more")
+        check_number(f"{place}[{label!r}]", weight, least=0, wanted="a number of 0 or more")
 
 
 def _is_word(value: Any, *words: str) -> bool:
@@ -314,7 +317,10 @@ def settled(
             f'on_illegal="repair" or "drop"{remedy}'
         )
     if on_illegal == "drop" or labelled.sets:  # unknown labels cannot be repaired
+        if on_illegal == "repair":
+            warn_of_data(f'y: dropped {what}, for labels are unknown; on_illegal="error" names the first')
         return labelled, np.setdiff1d(everything, illegal), (f"dropped {what}",)
+    warn_of_data(f'y: repaired {what}; on_illegal="error" names the first')
     mended = repair(labelled.corpus(), name).tags.columns[TAG]
     return replace(labelled, labels=mended.vocabulary, ids=mended.ids), everything, (f"repaired {what}",)
 

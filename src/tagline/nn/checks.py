@@ -16,13 +16,12 @@ import torch
 from torch import Tensor
 
 from tagline import compiled
-from tagline.chain.checks import forbidden_gold, no_path
+from tagline.chain.checks import no_path
 from tagline.chain.tensors import TensorChain
 from tagline.chain.tensors.dispatch import transforming
 from tagline.chain.tensors.types import as_array
 from tagline.checks import as_whole
 from tagline.errors import InputError, NoPathError
-from tagline.nn.scripted import tracing
 
 AXES = {True: ("batch", "steps"), False: ("steps", "batch")}
 WRONG, FORBIDDEN = 1 | 4, 2  # what the core's look at values finds
@@ -39,6 +38,11 @@ def check_tensors(emissions: Any, **others: Any) -> None:
         if not isinstance(value, Tensor) and (value is not None or name == "emissions"):
             remedy = "" if value is None else f"; pass torch.as_tensor({name})"
             raise InputError(f"{name}: expected a tensor of PyTorch, got {type(value).__name__}{remedy}")
+
+
+def tracing() -> bool:
+    """Whether `torch.jit.trace` is recording."""
+    return bool(torch.jit.is_tracing())  # type: ignore[attr-defined,no-untyped-call]
 
 
 def check_not_traced(remedy: str = TRACEABLE) -> None:
@@ -187,30 +191,19 @@ def check_numbers(name: str, values: Tensor, places: Places = str) -> bool:
     return not bool(torch.isneginf(values).any())
 
 
-def check_paths(log_z: Tensor) -> None:
-    """Raise where a sentence has no legal labelling, given log Z ``[B]``."""
-    if (sentence := _first_forbidden(log_z)) is not None:
-        raise no_path(sentence)
-
-
-def check_gold(log_likelihood: Tensor) -> None:
-    """Raise where the labels of a sentence are forbidden, given log p ``[B]``."""
-    if (sentence := _first_forbidden(log_likelihood)) is not None:
-        raise forbidden_gold(sentence)
-
-
-def check_student(negative_divergence: Tensor) -> None:
-    """Raise where a student forbids what its teacher allows, given −KL ``[B]``."""
-    if (sentence := _first_forbidden(negative_divergence)) is not None:
-        raise NoPathError(
-            f"sentence {sentence}: expected a legal score for every labelling that the teacher allows, got one of -inf "
-            "(the divergence is infinite); relax the constraints, or give the teacher the same"
-        )
-
-
-def _first_forbidden(values: Tensor) -> int | None:
+def check_legal(values: Tensor, error: Callable[[int], NoPathError] = no_path) -> None:
+    """Raise the error about the first sentence that is forbidden, given log Z, log p or −KL ``[B]``."""
     numbers = values.reshape(-1).tolist()  # there are few, so that an array operation takes longer
-    return numbers.index(-math.inf) if -math.inf in numbers else None
+    if -math.inf in numbers:
+        raise error(numbers.index(-math.inf))
+
+
+def unlike_teacher(sentence: int) -> NoPathError:
+    """The error for a student that forbids what its teacher allows."""
+    return NoPathError(
+        f"sentence {sentence}: expected a legal score for every labelling that the teacher allows, got one of -inf "
+        "(the divergence is infinite); relax the constraints, or give the teacher the same"
+    )
 
 
 def warn_of_probabilities(rows: Tensor) -> None:

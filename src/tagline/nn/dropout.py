@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from tagline.checks import check_number
-from tagline.features.words import KNOWN, UNKNOWN
+from tagline.features.spellings import KNOWN, UNKNOWN
 
 
 class TrainingNoise(nn.Module):

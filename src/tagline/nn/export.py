@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch._higher_order_ops.scan import scan
 
 from tagline.errors import InputError
-from tagline.nn import scripted
+from tagline.nn import checks, scripted
 from tagline.nn.crf import CRF
 
 DYNAMIC_SHAPES: Any = tuple({0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC} for _ in range(2))
@@ -71,7 +71,7 @@ class ViterbiDecoder(nn.Module):
 
     @torch.jit.unused
     def _scanned(self, emissions: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-        if scripted.tracing():
+        if checks.tracing():
             parts = (self.transitions, self.start, self.end)
             traced: tuple[Tensor, Tensor] = scripted.compiled(scripted.decode)(emissions, counts, *parts, self.pad_tag)
             return traced

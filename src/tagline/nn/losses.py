@@ -228,7 +228,7 @@ class Distillation:
             if ours != theirs:
                 raise InputError(f"{UNLIKE_TEACHER}, {ours} tokens in sentence {sentence}, got {theirs}")
         try:
-            checks.check_paths(tensors.log_partition(self.teacher.detach()))
+            checks.check_legal(tensors.log_partition(self.teacher.detach()))
         except NoPathError as error:
             raise NoPathError(f"teacher: {error}") from None
 

@@ -22,10 +22,10 @@ import tagline
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
 from tagline.models.crf.extraction import Extraction
-from tagline.models.crf.fitting import chosen_pairs
+from tagline.models.crf.fitting import precision_for
 from tagline.models.crf.parameters import Parameters
 from tagline.ragged import row_offsets
-from tagline.readers.labelled import LabelledFiles
+from tagline.readers.training_files import LabelledFiles
 from tagline.scale.averaging import AveragedPasses, Descents
 from tagline.scale.cluster import import_ray
 from tagline.scale.holders import Job, Names, Numbering, Plan, added
@@ -43,7 +43,7 @@ from tagline.scale.surveys import (
     targets_by_shard,
 )
 from tagline.scale.workers import Workers, spread
-from tagline.training.algorithms import precision_of
+from tagline.training.algorithms import Settings, precision_of
 from tagline.training.iteration import Algorithm
 from tagline.training.lanes import Tree, lane_count
 from tagline.types import Float64Array, IntArray
@@ -306,7 +306,7 @@ def crf_lesson(
             overview.settlement.rules if crf.chained else None,
             names.state_counts,
             overview.tokens,
-            precision_of(crf_settings(crf), overview.tokens),
+            precision_of(Settings(precision=precision_for(crf)), overview.tokens),
             crf.local,
             _label_weights(crf, overview),
         )
@@ -324,13 +324,6 @@ def _lanes(jobs: Sequence[Job]) -> int:
     return sum(len(job.lanes) for job in jobs)
 
 
-def crf_settings(crf: CRF) -> Any:
-    """Return the settings that say how exact the arithmetic is."""
-    from tagline.models.crf.settings import settings_of
-
-    return settings_of(crf)
-
-
 def _numbering(crf: CRF, extraction: Extraction, overview: Overview, names: Names) -> Numbering:
     template = extraction.template
     hashed = 0 if extraction.hash_bits is None else 1 << extraction.hash_bits
@@ -341,7 +334,7 @@ def _numbering(crf: CRF, extraction: Extraction, overview: Overview, names: Name
     shape = {
         "all_states": crf.all_possible_states,
         "all_transitions": crf.all_possible_transitions,
-        "edge_pairs": chosen_pairs(crf.edge_pairs, overview.settlement.labels),
+        "edge_pairs": "all" if crf.all_possible_transitions else "observed",
         "transitions": crf.chained and (template is None or template.label_bigrams),
         "start": bool(crf.start_end),
         "end": bool(crf.start_end),

@@ -22,7 +22,9 @@ from tagline.models.dev_score import check_dev
 from tagline.models.files import TrainingFacts
 from tagline.models.sentences import as_sentences
 from tagline.models.sizes import warn_of_cost
-from tagline.training.algorithms import Settings, minimise, run_settings
+from tagline.settings import check_settings
+from tagline.training.algorithms import Settings, convergence_of, minimise, run_settings
+from tagline.training.choices import ALGORITHMS, algorithm_of
 from tagline.training.run import Run
 from tagline.training.running.checkpoints import checksum
 from tagline.training.running.progress import Budget, narrating
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from tagline.scale.crf import RemoteLesson
 
 M = TypeVar("M")
-ALGORITHMS = ("auto", "lbfgs", "owlqn", "gd")  # that ask for nothing but sums
 _HERE = "tagline.scale.fitting"
 _FITS = {
     **dict.fromkeys(("crf", "memm", "maxent"), (_HERE, "fit_crf")),
@@ -94,15 +95,14 @@ def fit_crf(
     **others: Any,
 ) -> None:
     """Learn the weights of a feature CRF; arguments as of `CRF.fit`."""
-    from tagline.models.crf.fitting import FittedCRF, Sentences, convergence_of, run_of, settings_for
+    from tagline.models.crf.fitting import FittedCRF, Sentences, run_of, settings_for
     from tagline.models.crf.held import HeldSentences
-    from tagline.models.crf.settings import check_crf
 
-    check_crf(crf)
+    check_settings(crf)
     _check_use(crf, others)
     files: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "save_every": save_every}
     run = run_of(crf, **files, log=log, tensorboard=tensorboard)
-    has_dev = check_dev(X_dev, y_dev, crf.patience)
+    has_dev = check_dev(X_dev, y_dev)
     extraction = Extraction(crf.features, crf.hash_bits, None, Knowledge())
     with corpus.crf_lesson(crf, extraction) as lesson:
         if not crf.local:
@@ -115,7 +115,8 @@ def fit_crf(
             run.dev = held.score
         with run.opened(lambda: _facts(crf, settings, corpus, lesson, held)):
             start = np.asarray(lesson.start.weights)
-            trained = minimise(lesson.likelihood, start, settings, run, convergence_of(crf))
+            convergence = convergence_of(settings.algorithm, crf.tolerance)
+            trained = minimise(lesson.likelihood, start, settings, run, convergence)
     notes = () if extraction.template is None else extraction.template.notes
     training = TrainingFacts(
         lesson.sentences,
@@ -145,10 +146,11 @@ def _check_use(crf: CRF, others: dict[str, Any]) -> None:
         min_feature_frequency=crf.min_feature_frequency or None,
         **others,
     )
-    if crf.algorithm not in ALGORITHMS:
+    if not (asked := algorithm_of(crf.algorithm)).sums:
+        able = ", ".join(name for name, kind in ALGORITHMS.items() if kind.sums)
         raise InputError(
-            f"algorithm: expected one of {', '.join(ALGORITHMS)} for sentences that other processes hold, got "
-            f"{crf.algorithm!r}, which goes from sentence to sentence"
+            f"algorithm: expected one of {able} for sentences that other processes hold, got "
+            f"{asked.name!r}, which goes from sentence to sentence"
         )
     if crf.features is None:
         raise InputError("features: expected a template or a function for sentences of tokens, got None")

@@ -23,7 +23,7 @@ from tagline.models.hmm.fitting import FittedHMM, note_counts, run_of, searched,
 from tagline.models.hmm.lanes import Sum, learns_from_sums
 from tagline.models.hmm.parameters import HMMParameters, checked
 from tagline.models.hmm.resuming import settings_of
-from tagline.models.hmm.settings import Fitting, check_priors
+from tagline.models.hmm.specification import Fitting, check_priors
 from tagline.models.hmm.tables import NO_TABLE, Layout
 from tagline.models.hmm.topologies import as_topology
 from tagline.scale.fitting import refuse

@@ -26,8 +26,8 @@ from tagline.models.provenance import fingerprint
 from tagline.ragged import offsets_of
 from tagline.readers import format_of, read
 from tagline.readers.corpus import Corpus
-from tagline.readers.labelled import LabelledFiles
-from tagline.readers.tables import Table, is_csv, read_csv
+from tagline.readers.tabular import Table, is_csv, read_csv
+from tagline.readers.training_files import LabelledFiles
 from tagline.scale.cluster import import_ray
 from tagline.scale.crf import Setting, Tell, each_shard
 from tagline.scale.holders import Sums, branches_of
@@ -249,10 +249,9 @@ class ShardedSeries:
         self.columns = surveys[0].columns
         self.present = sum(part.present for part in surveys)
         self.whole = all(part.whole for part in surveys)
-        self.symbols: tuple[Any, ...] | None = None
-        self.counts: IntArray | None = None
-        if how.symbols:
-            self.symbols, self.counts = _joined_symbols(setting, surveys)
+        found = _joined_symbols(setting, surveys) if how.symbols else None
+        self.symbols: tuple[Any, ...] | None = None if found is None else found[0]
+        self.counts: IntArray | None = None if found is None else found[1]
         marks = [part.fingerprint for part in surveys]
         joined = hashlib.blake2b("".join(marks).encode(), digest_size=8).hexdigest()
         self.fingerprint = marks[0] if len(marks) == 1 else joined

@@ -12,8 +12,8 @@ from tagline.models.labelled import numbered, read_labels
 from tagline.models.sentences import words_of
 from tagline.models.trigram.counts import TrigramCounts
 from tagline.models.trigram.parameters import begin_high
-from tagline.readers.labelled import LabelledFiles
 from tagline.readers.rules import Rules
+from tagline.readers.training_files import LabelledFiles
 from tagline.scale.cluster import import_ray
 from tagline.scale.crf import Overview, Setting
 from tagline.scale.shards import Shard, read_shard

@@ -293,8 +293,8 @@ class Run:
 
 def _waited(history: Sequence[Step]) -> int:
     """Count the passes since the best dev score was first reached; all of them where none is finite."""
-    if history[-1].dev_score is None:
-        raise InputError("patience: expected a dev score to be patient with, got none; leave patience out")
+    if history[-1].dev_score is None:  # there is nothing to wait for
+        return 0
     scores = [step.dev_score for step in history]
     finite = [-math.inf if score is None or not math.isfinite(score) else score for score in scores]
     best = max(finite)

@@ -59,7 +59,7 @@ def test_scores_that_are_not_finite_are_never_the_best() -> None:
 
 
 def test_patience_needs_scores() -> None:
-    with pytest.raises(InputError, match="patience: expected a dev score"):
+    with pytest.raises(InputError, match=r"^patience: "):
         train(ToyTask(scores=[None]), replace(DESCENT, patience=3))
 
 
@@ -171,9 +171,7 @@ def test_a_checkpoint_that_cannot_be_written_costs_nothing(
 def test_a_checkpoint_takes_the_place_of_a_checkpoint_only(tmp_path: Path) -> None:
     place = tmp_path / "precious.txt"
     place.write_text("mine")
-    with pytest.raises(
-        InputError, match=r"precious\.txt: expected a new file or an older checkpoint, got another file"
-    ):
+    with pytest.raises(InputError, match=r"precious\.txt: "):
         train(ToyTask(), DESCENT, checkpoint=place)
     assert place.read_text() == "mine"
     for _ in range(2):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from tagline.cli.arguments import argument, option
 from tagline.cli.options import AsJson, Encoding
 from tagline.cli.speech import put, say
-from tagline.models.options import FILLED, READ, WRITTEN
+from tagline.settings import FILLED, READ, WRITTEN
 
 if TYPE_CHECKING:
     from tagline.evaluation.report import Report
@@ -53,7 +53,7 @@ def command(
     encoding: Encoding = "auto",
 ) -> None:
     """Score predicted tags: spans as conlleval, or strictly; words; tokens; significance; pictures."""
-    from tagline.evaluation.files import evaluate_files, read_training_words
+    from tagline.evaluation.label_files import evaluate_files, read_training_words
 
     known = None if train is None else read_training_words(train, encoding)
     if known is not None:

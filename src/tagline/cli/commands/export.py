@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import Annotated, Any
 
 from tagline.cli.arguments import argument, option
 from tagline.cli.speech import say
-from tagline.models.options import FILLED, READ
+from tagline.errors import InputError
+from tagline.models.registry import kind_named, kinds
+from tagline.settings import FILLED, READ
 
 
 def command(
@@ -29,7 +31,13 @@ def command(
     """
     from tagline.models.files import load
 
-    done = load(model).export(output, opset=opset, force=force)
+    network: Any = load(model)
+    if not kind_named(network.kind).exports:
+        raise InputError(
+            f"{model}: expected a model of kind {' or '.join(kind.name for kind in kinds().values() if kind.exports)}, "
+            f"which can be written as ONNX, got {network.kind}; its own file needs no PyTorch: tagline tag -m"
+        )
+    done = network.export(output, opset=opset, force=force)
     sizes = ", ".join(f"{name} ({size / 1e6:.1f} MB)" if size > 1e6 else name for name, size in done.files.items())
     say(f"wrote {done.folder}: {sizes}", err=True)
     tried = "run.py gives the tags of the model on a few sentences" if done.checked else "run.py was not tried"

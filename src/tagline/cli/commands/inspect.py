@@ -8,7 +8,7 @@ from tagline.cli.arguments import argument, option
 from tagline.cli.options import AsJson
 from tagline.cli.speech import put_json, say
 from tagline.errors import InputError
-from tagline.models.options import READ, WRITTEN
+from tagline.settings import READ, WRITTEN
 
 
 def command(

@@ -7,7 +7,7 @@ from typing import Annotated
 from tagline.cli.arguments import argument, option
 from tagline.cli.options import SCALE, Encoding, Lenient, Ray
 from tagline.cli.speech import put, say
-from tagline.models.options import FILLED, READ, WRITTEN
+from tagline.settings import FILLED, READ, WRITTEN
 
 
 def command(
@@ -51,7 +51,7 @@ def command(
       tagline tune train.txt --dev dev.txt -o model.tagline --trials 100 --space space.toml --ray
     """
     from tagline.cli.tuning import tune_files
-    from tagline.readers.labelled import LabelledFiles
+    from tagline.readers.training_files import LabelledFiles
 
     files = LabelledFiles(form, tag_column, "words", encoding, lenient)
     try:

@@ -134,7 +134,6 @@ HELP = {
     "Word vectors as features: GloVe, word2vec or fastText as text, .gz or not.": (
         "用作特征的词向量：GloVe、word2vec 或 fastText 的文本格式，可以是 .gz。"
     ),
-    "What the numbers of --vectors are multiplied by; 1.": "--vectors 的数值所乘的系数，默认 1。",
     "2: weights of label triples, too, as the training data show them.": (
         "2：再给训练数据中出现过的标签三元组各一个权重。"
     ),
@@ -216,8 +215,10 @@ HELP = {
     "Go on from --checkpoint, if it is there.": "--checkpoint 文件存在时从那里继续。",
     "Add a line of JSON to this file after each epoch.": "每遍结束后向此文件追加一行 JSON。",
     "A folder for TensorBoard, which must be installed.": "TensorBoard 目录；需要安装 TensorBoard。",
-    "auto (stochastic passes, then L-BFGS), lbfgs, owlqn, sgd, gd, iis, ap, pa, arow.": (
-        "auto（先随机梯度，后 L-BFGS）、lbfgs、owlqn、sgd、gd、iis、ap、pa、arow。"
+    "auto (stochastic passes, then L-BFGS), lbfgs, owlqn, sgd, gd, iis, ap, pa, arow; settings of its own stand behind "
+    "a colon: lbfgs:memory=20,epsilon=1e-6.": (
+        "auto（先随机梯度，后 L-BFGS）、lbfgs、owlqn、sgd、gd、iis、ap、pa、arow；算法自己的设置写在冒号之后："
+        "lbfgs:memory=20,epsilon=1e-6。"
     ),
     "Penalty c1·Σ|w|; makes weights 0.": "惩罚项 c1·Σ|w|；使权重变为 0。",
     "Penalty c2·Σw²; CRF++'s -c C is 1/(2C).": "惩罚项 c2·Σw²；CRF++ 的 -c C 相当于 1/(2C)。",
@@ -226,14 +227,10 @@ HELP = {
     "With --dev: stop after so many passes without a better score; 0 never.": (
         "有 --dev 时：连续这么多遍没有更好的成绩就停；0 表示不停。"
     ),
-    "Of stochastic and online algorithms; by default their own.": "随机和在线算法训练几遍；默认由算法决定。",
-    "Converged where ‖gradient‖ / max(1, ‖w‖) is below.": "‖梯度‖ / max(1, ‖w‖) 低于此值即为收敛。",
-    "Converged where the objective changes by less in --period passes.": (
-        "目标函数在 --period 遍内的变化小于此值即为收敛。"
+    "Stop where the objective is proven to be within this share of its optimum (1e-4: 0.01 %), not by the algorithm's "
+    "epsilon or delta.": (
+        "已证明目标函数高出最优值不超过此比例（1e-4 即 0.01 %）时停止，不再看算法的 epsilon 和 delta。"
     ),
-    "Stop where the objective is proven to be within this share of its optimum (1e-4: 0.01 %), not by --epsilon or "
-    "--delta.": "已证明目标函数高出最优值不超过此比例（1e-4 即 0.01 %）时停止，不再看 --epsilon 和 --delta。",
-    "Passes for --delta.": "--delta 所看的遍数。",
     "Of the order of sentences.": "随机种子，决定句子的顺序。",
     "By default TAGLINE_THREADS or one a core.": "线程数；默认为 TAGLINE_THREADS 或每核一个。",
     "Tell nothing.": "不显示任何提示。",

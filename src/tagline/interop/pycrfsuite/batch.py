@@ -6,8 +6,9 @@ delta of it over the period.
 
 from __future__ import annotations
 
-from tagline.interop.pycrfsuite.lesson import Lesson, Stopwatch
+from tagline.interop.pycrfsuite.training_task import Stopwatch, TrainingTask
 from tagline.training.algorithms import Settings, train
+from tagline.training.choices import LBFGS
 from tagline.training.iteration import Convergence
 from tagline.training.likelihood import Targets
 from tagline.training.run import Run, Trained, norm
@@ -29,49 +30,44 @@ SHOWN = {
 NO_WEIGHTS, AT_OPTIMUM, NO_STEP = -1020, 2, -1001  # how libLBFGS numbers these ends
 
 
-def learn_batch(lesson: Lesson) -> Float64Array:
+def learn_batch(task: TrainingTask) -> Float64Array:
     """Return the weights at which the objective is lowest."""
     watch = Stopwatch()
-    lesson.tell_parameters("L-BFGS optimization", SHOWN)
-    weights = lesson.no_weights()
+    task.tell_parameters("L-BFGS optimization", SHOWN)
+    weights = task.no_weights()
     if len(weights):
-        trained = _train(lesson)
+        trained = _train(task)
         if trained.reason == "interrupted":
             raise KeyboardInterrupt
         weights = trained.weights
-        lesson.tell(f"L-BFGS {_end(trained)}\n")
+        task.tell(f"L-BFGS {_end(trained)}\n")
     else:
-        lesson.tell(f"L-BFGS terminated with error code ({NO_WEIGHTS})\n")
-    lesson.tell(f"Total seconds required for training: {watch.total():.3f}\n")
-    lesson.tell("\n")
+        task.tell(f"L-BFGS terminated with error code ({NO_WEIGHTS})\n")
+    task.tell(f"Total seconds required for training: {watch.total():.3f}\n")
+    task.tell("\n")
     return weights
 
 
-def _train(lesson: Lesson) -> Trained:
-    parameters, part = lesson.parameters, lesson.part
+def _train(task: TrainingTask) -> Trained:
+    parameters, part = task.parameters, task.part
     convergence = Convergence(parameters["epsilon"], max(0, parameters["period"]), parameters["delta"])
     limit = parameters["max_iterations"] or None  # 0 is no limit there
-    run = Run(max_iterations=limit, callbacks=[_Report(lesson)])
-    settings = Settings(
-        "lbfgs",
-        parameters["c1"],
-        parameters["c2"],
-        memory=parameters["num_memories"],
-        options={"max_linesearch": parameters["max_linesearch"]},
-    )
+    run = Run(max_iterations=limit, callbacks=[_Report(task)])
+    algorithm = LBFGS(memory=parameters["num_memories"], max_linesearch=parameters["max_linesearch"])
+    settings = Settings(algorithm, parameters["c1"], parameters["c2"])
     targets = Targets(part.labels, None, part.weights)
-    start = lesson.no_weights()
-    return train(lesson.structure, part.features, targets, None, start, settings, run, convergence)
+    start = task.no_weights()
+    return train(task.structure, part.features, targets, None, start, settings, run, convergence)
 
 
 class _Report:
     """Writes what each iteration reached."""
 
-    def __init__(self, lesson: Lesson) -> None:
-        self._lesson, self._watch, self._evaluations = lesson, Stopwatch(), 1
+    def __init__(self, task: TrainingTask) -> None:
+        self._task, self._watch, self._evaluations = task, Stopwatch(), 1
 
     def __call__(self, state: TrainingState) -> None:
-        tell, weights = self._lesson.tell, state.weights()
+        tell, weights = self._task.tell, state.weights()
         trials, self._evaluations = state.evaluations - self._evaluations, state.evaluations
         tell(f"***** Iteration #{state.pass_} *****\n")
         tell(f"Loss: {state.objective:f}\n")
@@ -81,7 +77,7 @@ class _Report:
         tell(f"Line search trials: {trials}\n")
         tell(f"Line search step: {state.step or 0.0:f}\n")
         tell(f"Seconds required for this iteration: {self._watch.lap():.3f}\n")
-        self._lesson.evaluate(weights)
+        self._task.evaluate(weights)
         tell("\n")
 
 

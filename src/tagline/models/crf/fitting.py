@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagline.checks import is_listing, seed_of, shown_value
+from tagline.checks import seed_of, shown_value
 from tagline.errors import InputError
 from tagline.features.attributes import Features
 from tagline.features.knowledge import Knowledge
@@ -38,13 +38,13 @@ from tagline.models.labelled import (
 )
 from tagline.models.sentences import as_sentences
 from tagline.models.sizes import warn_of_cost
-from tagline.training.algorithms import ALGORITHMS, Settings, run_settings, train
-from tagline.training.iteration import Convergence, Step
+from tagline.training.algorithms import Settings, convergence_of, run_settings, train
+from tagline.training.choices import SGD, Auto, algorithm_of
+from tagline.training.iteration import Step
 from tagline.training.likelihood import Targets
 from tagline.training.run import Run, Trained
 from tagline.training.running.checkpoints import checksum
 from tagline.training.running.progress import Budget
-from tagline.types import IntArray
 
 if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from tagline.models.crf.tagger import CRFTagger
 
 RATE = 0.1  # the first step size of partial_fit
+FINEST = 1e-6  # of tolerances that float32 reaches
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +110,7 @@ def fit_crf(
         teaching: what a teacher says about the sentences; they are its own then.
         staged: what a first model says; the sentences have its columns.
     """
-    knowledge = Knowledge.of(crf.clusters, crf.vectors, crf.vector_scale, crf.mentions)
+    knowledge = Knowledge.of(crf.clusters, crf.vectors, crf.mentions)
     way = crf.features if staged is None else staged.template
     extraction = Extraction(way, crf.hash_bits, crf.dictionary, knowledge)
 
@@ -151,7 +152,10 @@ def fit_crf(
             run.conclude(Trained(start.weights, float("nan"), "interrupted", ()))
         else:
             problem = (start.structure, features, targets, rules, np.asarray(start.weights, np.float64))
-            train(*problem, settings, run, convergence_of(crf, increment), scratch)
+            # One stretch more of a descent ends by its passes alone.
+            tolerance = None if increment else crf.tolerance
+            convergence = convergence_of(settings.algorithm, tolerance, settles=not increment)
+            train(*problem, settings, run, convergence, scratch)
     trained = run.trained
 
     template = extraction.template
@@ -259,7 +263,6 @@ def _start(
     """Say which weights there are: 0, or those of the model that is trained on."""
     labels, features, unsure = lesson.labels, numbered.features, bool(lesson.labelled.sets)
     hashed = 0 if extraction.hash_bits is None else 1 << extraction.hash_bits
-    pairs = chosen_pairs(crf.edge_pairs, labels)
     structure = structure_of(
         features,
         targets.labels,
@@ -268,7 +271,7 @@ def _start(
         num_edges=(0 if features.edges is None else hashed) if numbered.edges is None else len(numbered.edges),
         all_states=crf.all_possible_states or unsure,
         all_transitions=crf.all_possible_transitions or unsure,
-        edge_pairs="all" if unsure and isinstance(pairs, str) else pairs,
+        edge_pairs="all" if crf.all_possible_transitions or unsure else "observed",
         transitions=crf.chained and (extraction.template is None or extraction.template.label_bigrams),
         start=bool(crf.start_end),
         end=bool(crf.start_end),
@@ -286,26 +289,9 @@ def _start(
     return Parameters(tuple(labels), lesson.scheme, structure, weights, numbered.states, numbered.edges)
 
 
-def chosen_pairs(pairs: Any, labels: Sequence[str]) -> str | IntArray:
-    """Label pairs for edge attributes: "observed", "all", or the numbers of listed ones, ascending."""
-    if isinstance(pairs, str):
-        if pairs not in ("observed", "all"):
-            raise InputError(
-                f'edge_pairs: expected "observed", "all" or a list of label pairs, got {shown_value(pairs)}'
-            )
-        return pairs
-    if not is_listing(pairs):
-        raise InputError(f'edge_pairs: expected "observed", "all" or a list of label pairs, got {shown_value(pairs)}')
-    numbers = {label: number for number, label in enumerate(labels)}
-    keys = set()
-    for pair in pairs:
-        named = isinstance(pair, tuple | list) and all(isinstance(label, str) and label in numbers for label in pair)
-        if not named or len(pair) != 2:
-            raise InputError(
-                f"edge_pairs: expected pairs (label before, label) of {', '.join(labels)}, got {shown_value(pair)}"
-            )
-        keys.add(numbers[pair[0]] * len(labels) + numbers[pair[1]])
-    return np.array(sorted(keys), np.int64)
+def precision_for(crf: CRF) -> str:
+    """Return the precision that the tolerance asks for: float32 proves no smaller gap."""
+    return "float64" if crf.tolerance is not None and crf.tolerance <= FINEST else "auto"
 
 
 def settings_for(crf: CRF, now: int, seen: int, warm: bool, increment: bool) -> Settings:
@@ -314,16 +300,16 @@ def settings_for(crf: CRF, now: int, seen: int, warm: bool, increment: bool) -> 
     A stretch goes on with the steps of a stochastic descent over all that was seen: η = η_0 / (1 + η_0·k·2·c2/B)
     after k of B sentences. A step size that is tried out on a few sentences would fit them and nothing else.
     """
-    rest: dict[str, Any] = {"memory": crf.memory, "seed": seed_of(crf.random_state), "precision": crf.precision}
-    rest["local"] = crf.local
+    algorithm, seed = algorithm_of(crf.algorithm), seed_of(crf.random_state)
     if not increment:
-        # Stochastic passes would lead away from where the last fit ended.
-        passes = 0 if warm and crf.algorithm == "auto" and crf.passes is None else crf.passes
-        return Settings(crf.algorithm, crf.c1, crf.c2, passes=passes, options=crf.options, **rest)
-    rate = RATE / (1 + RATE * 2 * crf.c2 * (seen - now) / seen)
-    options = {"rate": rate, **(crf.options or {})} if crf.algorithm == "sgd" else {"rate": rate}
+        if warm and isinstance(algorithm, Auto) and algorithm.passes is None:
+            algorithm = replace(algorithm, passes=0)  # stochastic passes would lead away from where the last fit ended
+        return Settings(algorithm, crf.c1, crf.c2, seed, precision_for(crf), crf.local)
+    first = RATE / (1 + RATE * 2 * crf.c2 * (seen - now) / seen)
+    stretch = algorithm if isinstance(algorithm, SGD) else SGD(passes=getattr(algorithm, "passes", None))
+    stretch = replace(stretch, passes=stretch.passes or 1, rate=first if stretch.rate is None else stretch.rate)
     share = now / seen
-    return Settings("sgd", share * crf.c1, share * crf.c2, passes=crf.passes or 1, options=options, **rest)
+    return Settings(stretch, share * crf.c1, share * crf.c2, seed, local=crf.local)
 
 
 def _facts(
@@ -351,16 +337,18 @@ def _facts(
     }
 
 
-def budget_of(crf: CRF) -> Budget:
+def budget_of(crf: Any) -> Budget:
     """Return when training stops at the latest, and by tolerance."""
-    uses = ALGORITHMS[crf.algorithm].uses
-    passes = crf.passes if "passes" in uses and "memory" not in uses else None  # no other passes follow
+    algorithm = algorithm_of(crf.algorithm)
+    passes = None if isinstance(algorithm, Auto) else getattr(algorithm, "passes", None)  # no other passes follow
     limits = [limit for limit in (crf.max_iterations, passes) if limit is not None]
-    period = crf.period if crf.tolerance is None else 0
-    return Budget(min(limits, default=None), crf.max_seconds, period, crf.delta, crf.tolerance)
+    how = convergence_of(algorithm)
+    tolerance = getattr(crf, "tolerance", None)  # a semi-CRF has none
+    period = how.period if tolerance is None else 0
+    return Budget(min(limits, default=None), crf.max_seconds, period, how.delta, tolerance)
 
 
-def run_of(crf: CRF, *, increment: bool = False, **files: Any) -> Run:
+def run_of(crf: Any, *, increment: bool = False, **files: Any) -> Run:
     """Return what happens around a training; arguments as of `Run`."""
     return Run(
         max_iterations=crf.max_iterations,
@@ -371,11 +359,3 @@ def run_of(crf: CRF, *, increment: bool = False, **files: Any) -> Run:
         budget=budget_of(crf),
         **files,
     )
-
-
-def convergence_of(crf: CRF, increment: bool = False) -> Convergence:
-    """Return when the weights have converged; one stretch more of a descent ends by its passes alone."""
-    if increment:
-        return Convergence(0.0, crf.period, 0.0)
-    settles = crf.tolerance is None
-    return Convergence(crf.epsilon * settles, crf.period, crf.delta * settles, crf.tolerance)

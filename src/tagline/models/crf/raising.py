@@ -31,6 +31,7 @@ from tagline.models.crf.second_order import Pruner
 from tagline.ragged import take_rows
 from tagline.readers.rules import Rules
 from tagline.training.algorithms import Settings, train
+from tagline.training.choices import SGD, Auto
 from tagline.training.iteration import Convergence
 from tagline.training.likelihood import Targets
 from tagline.training.run import DIVERGED, Run
@@ -77,8 +78,8 @@ class FirstOrder:
     def __init__(self, crf: CRF, start: Parameters, rules: Rules | None, settings: Settings, run: Run) -> None:
         self.start, self.rules, self.prune, self.run = start, rules, float(crf.prune or 0.0), run
         sparse = settings.c1 > 0
-        algorithm = "auto" if sparse else "sgd"
-        self.settings = replace(settings, algorithm=algorithm, passes=PRUNING_PASSES, options=None)
+        algorithm = Auto(passes=PRUNING_PASSES) if sparse else SGD(passes=PRUNING_PASSES)
+        self.settings = replace(settings, algorithm=algorithm)
         self.ended: str | None = None
         self.limits: dict[str, Any] = {
             "max_iterations": SPARSE_PASSES if sparse else None,

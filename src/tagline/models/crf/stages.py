@@ -7,6 +7,7 @@ all, is the first stage of the fitted model. `tagline.features.documents` makes 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.checks import seed_of
-from tagline.errors import InputError
+from tagline.errors import DataWarning, InputError
 from tagline.features.documents import (
     COLUMNS,
     document_columns,
@@ -23,7 +24,7 @@ from tagline.features.documents import (
     document_numbers,
     document_sizes,
 )
-from tagline.features.templates.lines import Line
+from tagline.features.templates.lines import TemplateLine
 from tagline.features.templates.template import Template
 from tagline.models.crf.compilation import CompiledCorpus
 from tagline.models.crf.extraction import as_template, looks_at_mentions
@@ -84,7 +85,9 @@ def first_stage(crf: CRF, X: Any, y: Any, documents: Any, sample_weight: ArrayLi
     def fitted(which: Any) -> CRF:
         share = None if weights is None else weights[which]
         model = type(crf)(**settings)
-        model.fit(bare.take(which), [rows[b] for b in which], sample_weight=share, **within(which))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # the second stage says it, of all sentences
+            model.fit(bare.take(which), [rows[b] for b in which], sample_weight=share, **within(which))
         if model.stop_reason_ == "interrupted":  # what was learned so far is no model of two stages
             raise KeyboardInterrupt
         return model
@@ -138,5 +141,5 @@ def without_documents(template: Template) -> Template:
     return _of_lines(template, own)
 
 
-def _of_lines(template: Template, lines: Sequence[Line]) -> Template:
+def _of_lines(template: Template, lines: Sequence[TemplateLine]) -> Template:
     return Template.parse("\n".join([*(line.text for line in lines), ""]), template.source)

@@ -29,11 +29,9 @@ from tagline.models.sentences import as_sentences, tokens_as_corpus
 from tagline.ragged import blocks_of, entries_of, first_entries, offsets_of
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.readers.rules import legal
+from tagline.training.choices import ALGORITHMS, algorithm_of
 from tagline.training.likelihood import Targets
 from tagline.types import BoolArray, Chain, Float64Array, FloatArray, IntArray, sealed
-
-ALGORITHMS = ("auto", "lbfgs", "owlqn", "gd")
-"""The algorithms that minimise the objective itself; the others look at one labelling at a time."""
 
 MOST_PAIRS = 1 << 22  # label pairs whose probabilities are held at once
 
@@ -104,10 +102,11 @@ def check_teaching(crf: Any, teacher: Any, weight: Any, unlabelled: Any) -> None
     model = not isinstance(teacher, type) and callable(getattr(teacher, "chains", None))
     if not model or not hasattr(teacher, "labels_"):
         raise InputError(f"teacher: expected a fitted model, with chains and labels_, got {shown_value(teacher)}")
-    if crf.algorithm not in ALGORITHMS:
+    if not (asked := algorithm_of(crf.algorithm)).sums:
+        able = ", ".join(name for name, kind in ALGORITHMS.items() if kind.sums)
         raise InputError(
-            f"algorithm: expected one of {', '.join(ALGORITHMS)} with a teacher, got {crf.algorithm!r}, which looks at "
-            "one labelling at a time"
+            f"algorithm: expected one of {able} with a teacher, got {asked.name!r}, which looks at one "
+            "labelling at a time"
         )
 
 

@@ -26,11 +26,12 @@ from tagline.models.hmm.fitting import FittedHMM, fit_hmm, run_of, warn_unconver
 from tagline.models.hmm.inspection import HMMViews
 from tagline.models.hmm.parameters import HMMParameters, checked, distribution
 from tagline.models.hmm.selection import Selection, select_states
-from tagline.models.hmm.settings import Fitting
+from tagline.models.hmm.settings import HMMSettings
+from tagline.models.hmm.specification import Fitting
 from tagline.models.hmm.tables import NO_TABLE, read_series
+from tagline.settings import documented
 from tagline.storage import ModelFile, Path
 from tagline.training.iteration import Step
-from tagline.training.running.callbacks import Callback
 from tagline.training.running.checkpoints import SECONDS
 from tagline.types import Float64Array
 
@@ -38,37 +39,15 @@ if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF
 
 
-class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[misc]
+@documented
+class HMM(HMMSettings, HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[misc]
     """A hidden Markov model.
 
     `fit` counts where every state is given, runs Baum–Welch where none is, and EM with the known states held where some
     are. The objective of EM is log P(O) plus the log densities of the priors.
 
     Arguments:
-        n_states: how many; left out where y names them.
-        emission: what a state emits: "categorical" (symbols, words), "multinomial", "bernoulli", "poisson", "gaussian",
-            "mixture" (of Gaussians); or a family with its parameters, where EM starts.
-        algorithm: "em", or "viterbi" to learn from the best path alone.
-        smoothing: of counts, where states are given: "add-k", "witten-bell" or "dirichlet" (see `smoothing`).
-        k: of add-k.
-        covariance: "spherical", "diag", "full" or "tied", of Gaussians.
-        n_components: Gaussians of each state, of mixtures.
-        topology: "full", "left-to-right", "cyclic", or booleans ``[K, K]``; what is forbidden stays at 0.
-        scheme: the tag scheme whose rules hold ("BIOES", "BMES", …), "auto" to detect it, None for no rules.
-        on_illegal: training tags that break the rules: "error", "repair", or "drop" the sentence.
-        start_prior, transition_prior, emission_prior: Dirichlet parameters, of 1 (no prior) or more.
-        min_variance: the floor of variances.
-        emission_options: further arguments of the emission family, by name.
-        frozen: parameters that `fit` leaves as they are: "start", "transitions", or names of the emission family.
-        tied: the group of each state, ``[K]``; states of a group share what they emit.
-        n_init: random starts of EM, of which the best is kept.
-        max_iterations, tolerance, max_seconds: EM stops after so many steps, or after one that gains less.
-        unknown: a symbol never seen in training has the probability that each state keeps for such ("smooth"), and says
-            nothing where it keeps none; or it is an "error".
-        warm_start: begin EM from the parameters of now.
-        random_state: seed of the random starts; None for another in each fit, which `training_.seed` keeps.
-        verbose: True shows on stderr how EM goes: a bar in terminals and notebooks, a line a step elsewhere.
-        callbacks: called with a `TrainingState` after each step of EM, or once where states are counted; True stops.
+        {settings}
 
     X is a `Corpus` or a list of sentences, each a list of symbols or an array ``[T, D]``; or, as in hmmlearn, one array
     of all observations with ``lengths=``, and then answers come as one array, too; or a data frame of pandas or polars,
@@ -92,63 +71,6 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
     parameters_: HMMParameters
     training_: TrainingFacts
     training_log_: list[Step]
-
-    def __init__(
-        self,
-        n_states: int | None = None,
-        *,
-        emission: str | Emission = "categorical",
-        algorithm: str = "em",
-        smoothing: str = "add-k",
-        k: float = 0.1,
-        covariance: str = "diag",
-        n_components: int = 1,
-        topology: str | ArrayLike = "full",
-        scheme: str | None = None,
-        on_illegal: str = "error",
-        start_prior: ArrayLike = 1.0,
-        transition_prior: ArrayLike = 1.0,
-        emission_prior: ArrayLike = 1.0,
-        min_variance: ArrayLike | None = None,
-        emission_options: dict[str, Any] | None = None,
-        frozen: Sequence[str] = (),
-        tied: Sequence[int] | None = None,
-        n_init: int = 1,
-        max_iterations: int = 100,
-        tolerance: float = 0.01,
-        max_seconds: float | None = None,
-        unknown: str = "smooth",
-        warm_start: bool = False,
-        random_state: int | None = 0,
-        verbose: bool | int = False,
-        callbacks: Sequence[Callback] = (),
-    ) -> None:
-        self.n_states = n_states
-        self.emission = emission
-        self.algorithm = algorithm
-        self.smoothing = smoothing
-        self.k = k
-        self.covariance = covariance
-        self.n_components = n_components
-        self.topology = topology
-        self.scheme = scheme
-        self.on_illegal = on_illegal
-        self.start_prior = start_prior
-        self.transition_prior = transition_prior
-        self.emission_prior = emission_prior
-        self.min_variance = min_variance
-        self.emission_options = emission_options
-        self.frozen = frozen
-        self.tied = tied
-        self.n_init = n_init
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
-        self.max_seconds = max_seconds
-        self.unknown = unknown
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
 
     @classmethod
     def from_parameters(

@@ -26,7 +26,7 @@ from tagline.models.hmm.observations import observe_new
 from tagline.models.hmm.parameters import HMMParameters, checked
 from tagline.models.hmm.readings import refuse_lengths, warn_of_pairs, warn_of_single_numbers
 from tagline.models.hmm.resuming import SEARCH, Search, arrays_of, facts_of, restored
-from tagline.models.hmm.settings import Fitting, check_priors
+from tagline.models.hmm.specification import Fitting, check_priors
 from tagline.models.hmm.states import read_states
 from tagline.models.sizes import warn_of_cost
 from tagline.training.iteration import Step

@@ -10,7 +10,7 @@ from tagline.errors import InputError
 from tagline.models.hmm.emissions import Emission, Symbols
 from tagline.models.hmm.observations import Observed
 from tagline.models.hmm.parameters import HMMParameters
-from tagline.models.hmm.settings import Fitting
+from tagline.models.hmm.specification import Fitting
 from tagline.models.hmm.states import States
 from tagline.models.hmm.topologies import Topology, as_topology
 from tagline.models.labelled import Lesson, broken_steps, prepare, scheme_of

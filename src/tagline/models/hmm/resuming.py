@@ -16,7 +16,7 @@ from tagline.training.running.checkpoints import DAMAGED, State, checksum, resto
 
 if TYPE_CHECKING:
     from tagline.models.hmm.lessons import ObservedLesson
-    from tagline.models.hmm.settings import Fitting
+    from tagline.models.hmm.specification import Fitting
 
 SEARCH = "search"  # the part of a checkpoint that several starts have
 REVIVALS = 3  # chances of states that died out

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
-from tagline.checks import check_functions, check_whole, seed_of
+from tagline.checks import check_whole, seed_of
 from tagline.errors import InputError, TrainingError
 from tagline.models.answers import ChainModel
 from tagline.models.dev_score import check_dev
@@ -31,6 +31,7 @@ from tagline.models.labelled import (
     used_labels,
     warn_of_forgotten,
 )
+from tagline.models.networks import NetworkSettings
 from tagline.models.neural.explaining import check_size, explain_words
 from tagline.models.neural.file import StoredNetwork
 from tagline.models.neural.fitting import NetworkDevSet, TaggingTask
@@ -41,12 +42,12 @@ from tagline.models.sizes import warn_of_cost
 from tagline.nn.heads import Tagger
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
+from tagline.settings import check_settings
 from tagline.storage import Path
 from tagline.training.iteration import Step
 from tagline.training.neural.loop import train
 from tagline.training.neural.processes import are_several
 from tagline.training.neural.settings import Descent
-from tagline.training.running.callbacks import Callback
 from tagline.types import Chain, IntArray
 
 Progress = Callable[[int, int, float], None]
@@ -60,20 +61,10 @@ DESCENT = (
 MAY_CHANGE = ("dropout", "word_dropout", "smoothing", "freeze_words", "freeze", "checkpointing")
 
 
-class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # type: ignore[misc]
+class NeuralTagger(NetworkSettings, NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # type: ignore[misc]
     """An encoder and a CRF, or a softmax, on top: what `BiLSTMCRF` and `TransformerCRF` share."""
 
     explains: ClassVar[bool] = True
-    scheme: str | None
-    on_illegal: str
-    label_weights: Any
-    smoothing: float
-    patience: int | None
-    random_state: int | None
-    device: str
-    verbose: bool | int
-    callbacks: Sequence[Callback]
-    warm_start: bool
 
     def fit(
         self,
@@ -165,10 +156,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
 
     def check(self) -> None:
         """Refuse wrong parameters, as `fit` does before anything else."""
-        for name in ("freeze_words", "checkpointing", "warm_start"):
-            if not isinstance(value := plain(getattr(self, name, False)), bool):
-                raise InputError(f"{name}: expected True or False, got {value!r}")
-        check_functions("callbacks", self.callbacks)
+        check_settings(self)
         self._check()
         self._descent()
         device_of(self.device)
@@ -206,7 +194,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         return Descent(**settings, seed=seed_of(self.random_state))
 
     def _dev(self, X: Any, y: Any) -> tuple[Corpus, LabelledTokens] | None:
-        if not check_dev(X, y, self.patience):
+        if not check_dev(X, y):
             return None
         corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
         match_lengths(corpus.offsets, labelled)

@@ -51,9 +51,9 @@ from tagline.models.files import (
     reading,
     settings_of,
 )
-from tagline.models.semicrf.attributes import BUCKETS, KINDS, Lexicon, SegmentNames
+from tagline.models.semicrf.attributes import BUCKETS, Lexicon, SegmentNames
 from tagline.models.semicrf.parameters import Parameters, Tables
-from tagline.models.semicrf.settings import MOST_TOKENS
+from tagline.models.semicrf.settings import KINDS, MOST_TOKENS
 from tagline.models.semicrf.tags import SegmentTags
 from tagline.ragged import offsets_of
 from tagline.storage import ModelFile

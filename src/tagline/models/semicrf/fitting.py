@@ -29,14 +29,15 @@ from tagline.models.semicrf.tags import SegmentTags
 from tagline.ragged import entries_of, row_of
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import legal
-from tagline.training.iteration import Convergence, Step
+from tagline.training.algorithms import convergence_of
+from tagline.training.choices import algorithm_of
+from tagline.training.iteration import Step
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood
 from tagline.training.likelihood import Targets as CRFTargets
 from tagline.training.owlqn import owlqn
 from tagline.training.run import Run
 from tagline.training.running.checkpoints import checksum
-from tagline.training.running.progress import Budget
 from tagline.training.stochastic_descent import StochasticPasses
 from tagline.types import BoolArray, Float64Array, IntArray
 
@@ -111,8 +112,9 @@ def fit_semicrf(
 
     with run.opened(partial(_facts, model, data, start, numbered, targets, weights)):
         begin = _begin(model, data, weights, targets, begins)
-        how: dict[str, Any] = {"c2": c2, "memory": int(model.memory), "diagonal": diagonal, "run": run}
-        how["convergence"] = Convergence(model.epsilon, model.period, model.delta)
+        algorithm = algorithm_of(model.algorithm)
+        how: dict[str, Any] = {"c2": c2, "memory": int(algorithm.settings["memory"]), "diagonal": diagonal, "run": run}
+        how["convergence"] = convergence_of(algorithm)
         trained = owlqn(likelihood, begin, c1=c1, **how) if c1 > 0 else lbfgs(likelihood, begin, **how)
 
     notes = (*(extraction.template.notes if extraction.template else ()), *data.lesson.notes, *cut)
@@ -130,7 +132,8 @@ def _facts(
     names = "\n".join([*start.states, *start.names.names]).encode(errors="surrogatepass")
     return {
         "model": model.kind,
-        **{name: getattr(model, name) for name in ("c1", "c2", "memory", "random_state")},
+        **{name: getattr(model, name) for name in ("c1", "c2", "random_state")},
+        "memory": algorithm_of(model.algorithm).settings["memory"],
         "labels": list(start.labels),
         "scheme": start.scheme,
         "sentences": data.features.num_sentences,
@@ -161,8 +164,10 @@ def _begin(model: SemiCRF, data: _Data, weights: Weights, targets: Targets, begi
     crf_targets = CRFTargets(numbers, targets.allowed, targets.weights)
     likelihood = Likelihood(structure, data.features, crf_targets, rules)
     seed = seed_of(model.random_state)
+    passes = algorithm_of(model.algorithm).settings["passes"]
+    passes = STOCHASTIC_PASSES if passes is None else passes
     passed = StochasticPasses(
-        likelihood, np.zeros(structure.size), c1=0.0, c2=float(model.c2), passes=STOCHASTIC_PASSES, seed=seed
+        likelihood, np.zeros(structure.size), c1=0.0, c2=float(model.c2), passes=passes, seed=seed
     )
     trained = Run().finish(passed)
     begin = weights.tables(np.zeros(weights.size))
@@ -331,16 +336,3 @@ class _Held:
         """Score weights."""
         parameters = self._start.with_tables(self._weights.tables(np.asarray(weights, np.float64)))
         return self._set.score_labels(best_tags(parameters, self._numbered))
-
-
-def run_of(model: SemiCRF, **files: Any) -> Run:
-    """Return what happens around a training; arguments as of `Run`."""
-    return Run(
-        max_iterations=model.max_iterations,
-        max_seconds=model.max_seconds,
-        patience=model.patience,
-        callbacks=model.callbacks,
-        verbose=model.verbose,
-        budget=Budget(model.max_iterations, model.max_seconds, model.period, model.delta),
-        **files,
-    )

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from tagline.chain.lists import label_lists
-from tagline.checks import check_functions, check_number, check_switch, check_whole, random_generator
+from tagline.checks import random_generator
 from tagline.errors import InputError
 from tagline.models.answers import Answer, AnswerArrays, ChainModel, Labelling, PerSentence
 from tagline.models.entities import Entity
@@ -42,12 +42,13 @@ from tagline.models.trigram.parameters import (
     learn,
     tells_capitals,
 )
+from tagline.models.trigram.settings import TrigramSettings
 from tagline.ragged import entries_of, row_offsets
 from tagline.readers.corpus import Column
+from tagline.settings import check_settings, documented
 from tagline.storage import ModelFile
 from tagline.training.iteration import Step
 from tagline.training.run import Run
-from tagline.training.running.callbacks import Callback
 from tagline.types import BoolArray, Float64Array, IntArray
 
 MOST_RANKS = 2**62  # labellings that the core can be asked for
@@ -73,15 +74,12 @@ class _Question:
         return self.core, self.words, self.offsets
 
 
-class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
+@documented
+class TrigramTagger(TrigramSettings, StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
     """A trigram tagger for words that have one tag each, such as parts of speech.
 
     Arguments:
-        capitals: tell words with a capital from others in the context, too.
-        rare: words that are not more frequent show by their endings what tags unknown words have.
-        longest_ending: characters of an ending.
-        ratio: tags that are so many times less probable for a word, or an ending, than its best are no candidates.
-        callbacks: called with a `TrainingState` when the words are counted, once.
+        {settings}
 
     After `fit`: `labels_`, `parameters_`, `weights_` (λ1, λ2, λ3).
 
@@ -100,21 +98,6 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
     training_: TrainingFacts
     training_log_: ClassVar[tuple[()]] = ()
 
-    def __init__(
-        self,
-        *,
-        capitals: bool = True,
-        rare: int = 10,
-        longest_ending: int = 10,
-        ratio: float = 1000.0,
-        callbacks: Sequence[Callback] = (),
-    ) -> None:
-        self.capitals = capitals
-        self.rare = rare
-        self.longest_ending = longest_ending
-        self.ratio = ratio
-        self.callbacks = callbacks
-
     def fit(self, X: Any, y: Any = None) -> TrigramTagger:
         """Learn from tagged sentences.
 
@@ -122,7 +105,7 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
             X: sentences: a `Corpus`, or lists of tokens.
             y: tags of each sentence; left out where X is a corpus with tags.
         """
-        self._check_settings()
+        check_settings(self)
         run = Run(callbacks=self.callbacks)
         run.started = run.clock()
         X, y = as_sentences(X), as_sentences(y)
@@ -154,13 +137,6 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
 
     def _copied(self) -> dict[str, NDArray[Any]]:
         return {name: array.copy() for name, array in self._packed()[1].items()}
-
-    def _check_settings(self) -> None:
-        check_switch("capitals", self.capitals)
-        check_whole("rare", self.rare, 0)
-        check_whole("longest_ending", self.longest_ending, 0)
-        check_functions("callbacks", self.callbacks)
-        check_number("ratio", self.ratio, least=1, most=1e100, wanted="a number from 1 to 1e100")
 
     @property
     def labels_(self) -> list[str]:  # type: ignore[override]

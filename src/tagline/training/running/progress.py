@@ -43,7 +43,9 @@ class Budget:
 
 
 class Reporter(Protocol):
-    """Who is told how training goes."""
+    """Who is told how training goes; `budget` says when it ends at the latest."""
+
+    budget: Budget
 
     def say(self, text: str) -> None:
         """Hear a line for people."""
@@ -108,6 +110,8 @@ def _passes_to_prove(history: Sequence[Step], budget: Budget) -> float | None:
 
 class Silent:
     """Tells nothing."""
+
+    budget = Budget()
 
     def say(self, text: str) -> None:
         """Keep it."""
