@@ -104,8 +104,17 @@ def fit_hmm(
 
 
 def warn_unconverged(hmm: HMM, fitted: FittedHMM) -> None:
-    """Warn the caller of `fit` where EM was ended by a limit; a tolerance below 0 asks for just so many steps."""
+    """Warn the caller of `fit` where EM ended without having converged; a tolerance below 0 asks for so many steps."""
     setting = {"max_iterations": "max_iterations", "time budget": "max_seconds"}.get(fitted.training.reason)
+    if fitted.training.reason.startswith("fell"):
+        warnings.warn(
+            f"min_variance: EM of {fitted.parameters.num_states} states had not converged after {len(fitted.history)} "
+            f"steps, when it {fitted.training.reason}; the parameters before are kept: lower floors such as "
+            "min_variance, or begin elsewhere with another random_state",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+        return
     if setting is None or not fitted.history or hmm.tolerance < 0:
         return
     rose = ""
