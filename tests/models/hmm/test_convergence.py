@@ -38,12 +38,10 @@ def test_a_fall_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         def __get__(self, problem: Any, kind: Any) -> Any:
             return lambda p: (next(values), plain(problem, p)[1])
 
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        pytest.warns(ConvergenceWarning, match="^min_variance: EM of 2") as heard,
-    ):
-        patch.setattr(Problem, "step", Falling())
-        hmm = HMM(2, emission="gaussian").fit(X)
+    monkeypatch.setattr(Problem, "step", Falling())
+    hmm = HMM(2, emission="gaussian")
+    with pytest.warns(ConvergenceWarning, match="^min_variance: EM of 2") as heard:
+        hmm.fit(X)
     assert (len(heard), len(hmm.training_log_), hmm.objective_) == (1, 2, -2.0)
     assert hmm.stop_reason_.startswith("fell")
 
