@@ -263,7 +263,8 @@ def test_settings_are_checked() -> None:
             {"dictionary": Dictionary({"a": "X"}, priority="over")},
             'dictionary: expected a Dictionary of priority "feature"',
         ),
-        ({"patience": 3}, "patience: expected a dev set"),
+        ({"patience": 0}, "patience: expected a whole number of 1 or more"),
+        ({"algorithm": "sgd"}, "algorithm: expected auto for SemiCRF"),
     ]
     for settings, message in cases:
         with pytest.raises(InputError, match=message):

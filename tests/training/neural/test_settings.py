@@ -33,10 +33,10 @@ from tagline.training.neural.settings import SCHEDULES, Descent
         ("learning_rate", "fast", "learning_rate: expected a number above 0, got 'fast'"),
         ("learning_rate", math.inf, "learning_rate: expected a number above 0, got inf"),
         ("momentum", 1.0, "momentum: expected a number of at least 0 and below 1, got 1.0"),
-        ("weight_decay", -0.1, "weight_decay: expected a number of at least 0, got -0.1"),
+        ("weight_decay", -0.1, "weight_decay: expected a number of 0 or more, got -0.1"),
         ("warmup", 1.1, "warmup: expected a number of at least 0 and of at most 1, got 1.1"),
         ("clip", 0, "clip: expected a number above 0, got 0"),
-        ("max_seconds", -1, "max_seconds: expected a number of at least 0, got -1"),
+        ("max_seconds", -1, "max_seconds: expected a number of 0 or more, or None, got -1"),
         ("compile", 1, "compile: expected True or False, got 1"),
     ],
 )
