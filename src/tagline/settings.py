@@ -255,6 +255,9 @@ def documented(owner: type[Owner]) -> type[Owner]:
 def declared(owner: type[Owner]) -> type[Owner]:
     """Give a class of settings its constructor: keyword arguments, but for fields that say ``kw_only=False``."""
     made = dataclass(eq=False, repr=False, match_args=False, kw_only=True)(owner)
+    for entry in fields(made):  # a class has no settings, its objects do
+        if entry.name in vars(made):
+            delattr(made, entry.name)
     keep = made.__init__
     hints = keep.__annotations__
     if any(isinstance(kind, str) for kind in hints.values()):
