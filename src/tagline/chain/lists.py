@@ -38,6 +38,11 @@ def label_lists(labels: IntArray, offsets: IntArray, names: Sequence[Any] | None
     words = tuple(names) if names is not None else tuple(range(int(labels.max(initial=-1)) + 1))
     if len(labels) and not 0 <= labels.min() <= labels.max() < len(words):
         raise InputError(f"labels: expected 0 to {len(words) - 1}, got {labels.min()} to {labels.max()}")
+    return named_rows(labels, offsets, words)
+
+
+def named_rows(labels: IntArray, offsets: IntArray, words: tuple[Any, ...]) -> list[list[Any]]:
+    """Do what `label_lists` does, for what the engine has answered, without looking at it first."""
     if compiled.core is not None:
         rows: list[list[Any]] = compiled.core.lists_of(words, np.ascontiguousarray(labels, np.int64), offsets)
         return rows
