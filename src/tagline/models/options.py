@@ -14,9 +14,10 @@ from importlib import import_module
 from typing import Any
 
 from tagline.errors import InputError
+from tagline.messages import message
 
-DATA, MODEL, NETWORK, TRAINING = "Data", "Model", "Networks: bilstm, transformer", "Training"
-SERIES = "Series: hmm without labels"
+DATA, MODEL, TRAINING = message("Data"), message("Model"), message("Training")
+NETWORK, SERIES = message("Networks: bilstm, transformer"), message("Series: hmm without labels")
 """The panels of the help."""
 
 READ, WRITTEN, FILLED = "read", "written", "filled"

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from tagline.cli.arguments import argument, option
 from tagline.cli.speech import say
+from tagline.messages import message
 from tagline.models.options import FILLED, READ
 
 
@@ -31,7 +32,19 @@ def command(
 
     done = load(model).export(output, opset=opset, force=force)
     sizes = ", ".join(f"{name} ({size / 1e6:.1f} MB)" if size > 1e6 else name for name, size in done.files.items())
-    say(f"wrote {done.folder}: {sizes}", err=True)
-    tried = "run.py gives the tags of the model on a few sentences" if done.checked else "run.py was not tried"
-    say(f"{tried}; it needs {', '.join(done.needs)}: pip install {' '.join(done.needs)}", err=True)
+    say(message("wrote {folder}: {sizes}", folder=done.folder, sizes=sizes), err=True)
+    tried = (
+        message("run.py gives the tags of the model on a few sentences")
+        if done.checked
+        else message("run.py was not tried")
+    )
+    say(
+        message(
+            "{tried}; it needs {needs}: pip install {needs2}",
+            tried=tried,
+            needs=", ".join(done.needs),
+            needs2=" ".join(done.needs),
+        ),
+        err=True,
+    )
     say(f"python {os.path.join(done.folder, 'run.py')} < words.txt", err=True)

@@ -10,9 +10,10 @@ from tagline.cli.arguments import argument, option
 from tagline.cli.options import Encoding, Lenient, Ray, Threads, Tokens, Workers, use_threads
 from tagline.cli.speech import say
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.options import FILLED, READ
 
-READING, ASKING, WRITING = "Reading", "Questions", "Writing"
+READING, ASKING, WRITING = message("Reading"), message("Questions"), message("Writing")
 
 
 def command(

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from tagline.cli.arguments import Named, argument, option
-from tagline.cli.language import phrase, wrapped
 from tagline.cli.options import (
     MESSAGES,
     SCALE,
@@ -20,7 +19,9 @@ from tagline.cli.options import (
     with_options,
 )
 from tagline.cli.speech import put_json, say
+from tagline.cli.usage import wrapped
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.options import DATA, READ, TRAINING, WRITTEN, in_order
 from tagline.models.registry import kinds
 
@@ -36,7 +37,7 @@ def advice() -> str:
     """Say when to pick which kind of model, indented as a docstring is."""
     lines = []
     for name, kind in kinds().items():
-        for first, text in zip((name, *[""] * 9), wrapped(phrase(kind.advice), 62), strict=False):
+        for first, text in zip((name, *[""] * 9), wrapped(message(kind.advice), 62), strict=False):
             lines.append(f"      {first:11}  {text}\n")
     return "".join(lines)
 
