@@ -37,7 +37,7 @@ from tagline.models.sentences import words_of
 from tagline.nn.heads import Tagger
 from tagline.ragged import padded
 from tagline.readers import read
-from tagline.readers.conversion import convert
+from tagline.readers.scheme_conversion import convert
 from tagline.training.neural.batching import bucketed
 from tagline.training.neural.optimisers import optimiser_of
 from tagline.training.neural.settings import Descent

@@ -22,7 +22,7 @@ from tagline.cli.tagging import Questions, Source, load_tagger, tag_stream
 from tagline.datasets import make_entities
 from tagline.readers import write_columns
 from tagline.scale.cluster import Cluster, connected
-from tagline.scale.tagging import Shard, run_shards
+from tagline.scale.tagging import TaggingShard, run_shards
 
 
 def make_files(folder: Path, files: int, sentences: int) -> tuple[Path, list[Path]]:
@@ -40,7 +40,7 @@ def tag_once(cluster: Cluster, model: Path, paths: list[Path], workers: int, tru
     """Tag all files; return files a second behind the first ones, and seconds in all."""
     work = TagWork(str(model), digest_of(str(model)), Questions("columns"), Source("columns"))
     with tempfile.TemporaryDirectory() as folder:
-        shards = [Shard.of(str(path), os.path.join(folder, path.name)) for path in paths]
+        shards = [TaggingShard.of(str(path), os.path.join(folder, path.name)) for path in paths]
         begun, ends = time.perf_counter(), []
         for outcome in run_shards(cluster, shards, work, workers):
             assert not outcome.error, outcome.error

@@ -21,7 +21,7 @@ from feature_crf.corpora import find
 from tagline import CRF, BiLSTMCRF, Chain, Corpus
 from tagline.models.crf.teaching import joined_corpus
 from tagline.readers import read
-from tagline.readers.conversion import convert
+from tagline.readers.scheme_conversion import convert
 
 GLOVE = "embeddings/glove.6B.50d.top100k.txt.gz"
 NETWORK = {"hidden": 300, "char_size": 100, "word_dropout": 0, "batch_size": 32, "epochs": 15}

@@ -11,7 +11,7 @@ import pytest
 
 from tagline.datasets import chinese, english, make_entities
 from tagline.datasets.drawing import Draw, Language, half_of
-from tagline.datasets.entities import LANGUAGES
+from tagline.datasets.entity_sentences import LANGUAGES
 from tagline.errors import InputError
 from tagline.readers import Corpus, tokenize
 from tagline.readers.schemes import validate

@@ -29,7 +29,7 @@ from tagline.cli.tagging import Questions, tag_stream
 from tagline.errors import visible
 from tagline.features.templates.template import Template
 from tagline.models import sizes
-from tagline.readers import packing, read_columns
+from tagline.readers import compressed, read_columns
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src" / "tagline").rglob("*.py"))
@@ -127,7 +127,7 @@ def test_numbers_that_point_nowhere(path: Path, tmp_path: Path) -> None:
 )
 def test_memory_in_proportion(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (sizes.FREE_BYTES, sizes.BYTES_PER_BYTE) == (64 * 2**20, 1024)
-    assert (packing.FREE_BYTES, packing.MOST_UNPACKED) == (256 * 2**20, 200)
+    assert (compressed.FREE_BYTES, compressed.MOST_UNPACKED) == (256 * 2**20, 200)
     transformer = (ROOT / "src/tagline/nn/transformer.py").read_text(encoding="utf-8")
     assert "_MOST_IN_TABLES = 64 << 20" in transformer  # and that it holds: tests/nn/test_transformer.py
     file = storage.read(path)
@@ -148,7 +148,7 @@ def test_memory_in_proportion(path: Path, tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setattr(module, "memory", lambda: 2**27)
     with pytest.raises(InputError, match="sentence 1: tables of the pairs of 400 labels at 50 tokens would take"):
         model.predict([["a"], ["a"] * 50])
-    monkeypatch.setattr(packing, "FREE_BYTES", 1000)
+    monkeypatch.setattr(compressed, "FREE_BYTES", 1000)
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"a X\n\n" * 1_000_000))
     with pytest.raises(InputError, match="unpacks to more than"):
         read_columns(tmp_path / "bomb.gz")

@@ -1,4 +1,4 @@
-// Raw text, the first stage: characters → places of tokens. The rules are those of readers/tokens.py, where they are
+// Raw text, the first stage: characters → places of tokens. The rules are those of readers/tokenizers.py, where they are
 // written as one regular expression; what each character is comes from there, too.
 #pragma once
 

@@ -77,7 +77,8 @@ def check_environment() -> None:
 
 def require() -> ModuleType:
     """Return the compiled core; raise where it is missing, or not as the environment wants it."""
-    check_environment()
+    if _refused is not None:
+        raise _refused
     if core is None:
         raise TaglineError(
             'the compiled core is missing ({missing}); {remedy}, or use the engine "naive"',

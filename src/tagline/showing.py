@@ -12,8 +12,8 @@ from itertools import islice
 from typing import Any, TextIO
 
 from tagline.checks import shown_value
+from tagline.drawing.coloured_spans import Mark, Picture, Piece, cut
 from tagline.drawing.notebooks import notebook
-from tagline.drawing.spans import Mark, Picture, Piece, cut
 from tagline.errors import InputError, visible
 from tagline.readers.corpus import TOKEN, Corpus, Sentence
 from tagline.readers.pictures import joined, picture_of, picture_of_sentence, pieces_of, written

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
+from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline.checks import as_array
 from tagline.drawing.grids import grid
-from tagline.drawing.tables import table
+from tagline.drawing.result_tables import table
 from tagline.errors import InputError, TaglineError
 from tagline.messages import message
 
@@ -33,6 +34,7 @@ LabelSet: TypeAlias = int | Iterable[int]
 SpanQuery: TypeAlias = tuple[int, int, Sequence[LabelSet]]
 """(sentence, first token, one label set for each token of the span)."""
 
+_PICTURES = "tagline.plots"  # named and not imported: it asks the engine, which works without it
 MOST_DRAWN = 60  # tokens and labels of a chain that a notebook shows as a trellis
 MOST_SHOWN = 20  # labellings, and labels of each, in a notebook
 
@@ -188,10 +190,8 @@ class Chain:
 
     def _repr_html_(self) -> str:
         if self.num_sentences == 1 and 0 < self.num_tokens <= MOST_DRAWN and self.num_labels <= MOST_DRAWN:
-            import tagline  # pictures stand below this room: their public name finds them
-
-            with suppress(TaglineError):  # no labelling is possible: then there is nothing but the scores
-                drawn: str = tagline.plots.trellis(self).html()
+            with suppress(ImportError, TaglineError):  # without the pictures, or without a possible labelling: scores
+                drawn: str = import_module(_PICTURES).trellis(self).html()
                 return f"<div><b>{escape(repr(self))}</b></div>{drawn}"
         first = self.emissions[: self.offsets[1]] if self.num_sentences else self.emissions[:0]
         below = "emissions of the first sentence; tagline.plots.trellis(chain, 0) draws it"

@@ -49,7 +49,7 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> str:
 def test_the_engine_in_use_is_named(name: str) -> None:
     with public.using_engine(name):
         assert public.engine() == name
-        assert name == dispatch._backend().NAME
+        assert name == dispatch._backends[name].NAME
 
 
 def test_a_block_restores_the_engine(recorder: str) -> None:
@@ -113,7 +113,7 @@ def test_every_question_reaches_the_backend_as_it_was_asked(question: str, recor
 def test_every_backend_answers_every_question() -> None:
     for name in AVAILABLE:
         with public.using_engine(name):
-            assert all(callable(getattr(dispatch._backend(), question)) for question in QUESTIONS)
+            assert all(callable(getattr(dispatch._backends[name], question)) for question in QUESTIONS)
     assert set(QUESTIONS) <= set(public.__all__)
     assert set(QUESTIONS) <= set(naive.__all__)
 

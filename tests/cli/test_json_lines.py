@@ -16,8 +16,8 @@ from tagline.cli.render import LabelledBlock, json_lines
 from tagline.models.answers import AnswerArrays
 from tagline.models.entities import FoundSpans
 from tagline.ragged import offsets_of
+from tagline.readers.raw_text import corpus_of_texts
 from tagline.readers.streams import Block
-from tagline.readers.text import corpus_of_texts
 
 NAMES = ("B-PER", 'I-"é', "O\n")
 TYPES = ("PER", "", "地\\")

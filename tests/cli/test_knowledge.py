@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tagline as package
 from tagline import Corpus, InputError
-from tagline.cli.documents import whole_documents
+from tagline.cli.document_blocks import whole_documents
 from tagline.cli.tagging import Source, load_tagger, tag_stream
 from tagline.features.lexicons.gazetteers import read_dictionaries
 from tagline.readers.columns import read_columns

@@ -15,8 +15,8 @@ from tagline.cli import options
 from tagline.models.crf.estimator import CRF
 from tagline.models.cutting import cut_for
 from tagline.readers import read_columns
-from tagline.readers.text import cut_by_script
-from tagline.readers.tokens import TOKENIZERS
+from tagline.readers.raw_text import cut_by_script
+from tagline.readers.tokenizers import TOKENIZERS
 
 from .commands import line_of, tagline
 

@@ -14,7 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from tagline import CRF, HMM, InputError, plots
-from tagline.drawing.series import plot_states
+from tagline.drawing.charts import plot_states
 from tagline.evaluation import (
     evaluate,
     evaluate_spans,

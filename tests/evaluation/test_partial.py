@@ -8,7 +8,7 @@ from hypothesis import given
 from tagline.errors import InputError
 from tagline.evaluation.mistakes import KINDS, FoundSpan, find_mistakes
 from tagline.evaluation.partial import PartialScore, evaluate_partial
-from tagline.evaluation.spans import evaluate_spans
+from tagline.evaluation.span_scores import evaluate_spans
 from tagline.readers.corpus import Corpus
 
 from .cases import TagLists, pairs

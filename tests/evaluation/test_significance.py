@@ -10,7 +10,7 @@ import pytest
 from tagline.errors import InputError
 from tagline.evaluation import significance
 from tagline.evaluation.significance import METRICS, bootstrap_interval, compare, sentence_counts
-from tagline.evaluation.spans import evaluate_spans
+from tagline.evaluation.span_scores import evaluate_spans
 
 from .cases import random_pair
 

@@ -306,7 +306,7 @@ def test_labellings_that_fit_into_no_memory(monkeypatch: pytest.MonkeyPatch) -> 
     def full(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(engine.dispatch._backend(), "k_best", full)
+    monkeypatch.setattr(engine.dispatch._backends[engine.engine()], "k_best", full)
     with pytest.raises(InputError, match="k: expected labellings that fit into memory, got 9 for each of 1 sentences"):
         engine.k_best(EVEN, 9)
 

@@ -20,8 +20,8 @@ from tagline.models.crf.estimator import CRF
 from tagline.models.entities import Entity, PlacedSpan, Reading, span_probabilities
 from tagline.ragged import offsets_of
 from tagline.readers.corpus import Corpus
+from tagline.readers.raw_text import corpus_of_texts
 from tagline.readers.rules import SCHEMES, legal
-from tagline.readers.text import corpus_of_texts
 from tagline.types import Chain, Float64Array, IntArray
 from tests.chain.cases import random_chain
 from tests.chain.enumeration import AllPaths, enumerate_chain

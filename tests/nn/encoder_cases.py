@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tagline.features.words import FormTable
+from tagline.features.spellings import FormTable
 from tagline.nn.batches import WordBatch
 from tagline.nn.bilstm import BiLSTMEncoder
 from tagline.readers.corpus import Column

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -136,18 +139,22 @@ def test_one_warning_of_probabilities() -> None:
         CRF(4).loss(EMISSIONS.log_softmax(2), TAGS)
 
 
-def test_the_engine_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_engine_can_be_chosen() -> None:
     assert tensor_engine() == "auto"
     with using_tensor_engine("batched"):
         assert tensor_engine() == "batched"
         with pytest.raises(InputError, match="tensor engine: expected one of auto, native, fused, batched, got 'fast'"):
             use_tensor_engine("fast")
     assert tensor_engine() == "auto"
-    monkeypatch.setenv("TAGLINE_TENSOR_ENGINE", "batched")
-    assert tensor_engine() == "batched"
-    monkeypatch.setenv("TAGLINE_TENSOR_ENGINE", "wrong")
-    with pytest.raises(InputError, match="TAGLINE_TENSOR_ENGINE: expected one of"):
-        CRF(4).decode(EMISSIONS)
+
+
+def test_the_environment_chooses_the_engine() -> None:
+    ask = [sys.executable, "-c", "from tagline import nn; print(nn.tensor_engine())"]
+    named = subprocess.run(ask, env={**os.environ, "TAGLINE_TENSOR_ENGINE": "batched"}, capture_output=True, text=True)
+    assert named.stdout == "batched\n"
+    wrong = subprocess.run(ask, env={**os.environ, "TAGLINE_TENSOR_ENGINE": "wrong"}, capture_output=True, text=True)
+    assert wrong.returncode != 0
+    assert "InputError: TAGLINE_TENSOR_ENGINE: expected one of" in wrong.stderr
 
 
 def test_the_core_is_for_the_cpu() -> None:

@@ -21,7 +21,7 @@ def mask(request: pytest.FixtureRequest) -> Any:
     return make_mask(request.param, B, T)
 
 
-@pytest.mark.parametrize("pack", [packing._packed, packing._permuted], ids=["packed", "permuted"])
+@pytest.mark.parametrize("pack", [packing.by_mask, packing._permuted], ids=["by_mask", "permuted"])
 def test_tokens_that_count_keep_their_order(mask: Any, pack: Any) -> None:
     places = pack(mask)
     values = torch.arange(B * T).view(B, T)
@@ -33,7 +33,7 @@ def test_tokens_that_count_keep_their_order(mask: Any, pack: Any) -> None:
     assert int(places.num_tokens()) == int(mask.sum())
 
 
-@pytest.mark.parametrize("pack", [packing._packed, packing._permuted], ids=["packed", "permuted"])
+@pytest.mark.parametrize("pack", [packing.by_mask, packing._permuted], ids=["by_mask", "permuted"])
 def test_packing_can_be_differentiated_twice(mask: Any, pack: Any) -> None:
     places = pack(mask)
     values = torch.randn(B, T, 2, dtype=torch.float64, requires_grad=True)
@@ -89,5 +89,5 @@ def test_nothing_at_all() -> None:
         assert crf.loss(emissions, tags, reduction="sum").item() == 0
         assert crf.decode(emissions) == [[] for _ in range(B_)]
         assert crf.marginals(emissions).shape == (B_, T_, L)
-        for pack in (packing._packed, packing._permuted):
+        for pack in (packing.by_mask, packing._permuted):
             assert pack(tags.bool()).lengths.tolist() == [0] * B_

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from tagline import CRF, HMM, Chain, Corpus, InputError, TrigramTagger, evaluation, plots
 
-from .test_spans import SENTENCES
+from .test_span_pictures import SENTENCES
 from .test_trellis import EVIL
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tagline import compiled, readers
 from tagline.errors import InputError
 from tagline.features.templates.template import Template
-from tagline.readers import blocks, columns, packing
+from tagline.readers import blocks, columns, compressed
 from tagline.readers.columns import iter_columns, read_columns, write_columns
 from tagline.readers.corpus import Corpus
 
@@ -112,7 +112,7 @@ class TestReading:
             read_columns("-", comment="#")
 
     def test_a_small_file_does_not_unpack_to_a_large_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(packing, "FREE_BYTES", 1000)
+        monkeypatch.setattr(compressed, "FREE_BYTES", 1000)
         bomb = save(tmp_path, gzip.compress(b"a X\n\n" * 2_000_000), "bomb.gz")
         for read in (read_columns, readers.read_text, Template.read):
             with pytest.raises(

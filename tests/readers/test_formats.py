@@ -25,8 +25,8 @@ from tagline.readers import (
     write_conllu,
 )
 from tagline.readers.jsonl import write_jsonl
+from tagline.readers.raw_text import write_text
 from tagline.readers.schemes import convert, detect
-from tagline.readers.text import write_text
 
 
 def save(folder: Path, name: str, text: str) -> Path:

@@ -12,7 +12,7 @@ from tagline import CRF, Corpus
 from tagline.errors import InputError
 from tagline.models.entities import Entity
 from tagline.readers import as_corpus, to_dataset
-from tagline.readers.tables import Table
+from tagline.readers.tabular import Table
 
 ROWS: dict[str, Any] = {
     "s": [1, 1, 2],

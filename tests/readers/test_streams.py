@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tagline.errors import InputError
 from tagline.readers import read_columns, read_text
 from tagline.readers.looks import Look, look_at, looks_like
+from tagline.readers.raw_text import cut_by_script
 from tagline.readers.streams import StreamFormat, read_stream
-from tagline.readers.text import cut_by_script
 
 field = st.text("aä京\u3000\"'", min_size=1, max_size=3)
 sentence = st.lists(st.tuples(field, field), min_size=1, max_size=4)

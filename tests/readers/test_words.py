@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tagline.errors import InputError
 from tagline.readers import Corpus, corpus_of_words, read, read_words, write_words
-from tagline.readers.labelled import LabelledFiles, check_labels
 from tagline.readers.looks import is_segmented
 from tagline.readers.schemes import detect
+from tagline.readers.training_files import LabelledFiles, check_labels
 from tagline.readers.words import words_of_sentences
 
 LINES = "中国 人民 站 起来 。\n\n　2008　年 ABC\t啊 \n"

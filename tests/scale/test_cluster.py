@@ -15,7 +15,7 @@ import pytest
 from tagline.errors import InputError
 from tagline.scale import cluster as joining
 from tagline.scale.cluster import Cluster, connected, plain_error
-from tagline.scale.tagging import Shard, Work, run_shards
+from tagline.scale.tagging import TaggingShard, Work, run_shards
 from tests.cli.commands import tagline
 
 ray = pytest.importorskip("ray")
@@ -150,7 +150,7 @@ def test_a_bug_in_an_actor_of_ray_data(cluster: Cluster, tmp_path: Path, capfd: 
         raise ZeroDivisionError("division by zero")
 
     (tmp_path / "a.txt").write_text("x")
-    shard = Shard.of(str(tmp_path / "a.txt"), str(tmp_path / "b.txt"))
+    shard = TaggingShard.of(str(tmp_path / "a.txt"), str(tmp_path / "b.txt"))
     with pytest.raises(InputError) as caught, connected() as joined:
         list(run_shards(joined, [shard], broken, 1))
     assert str(caught.value).startswith("--ray: expected the cluster to do its work, got ")

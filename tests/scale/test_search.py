@@ -16,11 +16,11 @@ from tagline.datasets import make_entities
 from tagline.errors import InputError
 from tagline.models.registry import kind_named
 from tagline.readers import write_columns
-from tagline.readers.labelled import LabelledFiles
+from tagline.readers.training_files import LabelledFiles
 from tagline.scale import trials
 from tagline.scale.cluster import Cluster
-from tagline.scale.outcome import shares
-from tagline.scale.search import Found, rounds_of, search
+from tagline.scale.search import SearchResult, rounds_of, search
+from tagline.scale.search_report import shares
 from tagline.scale.space import Range, draws, read_space, usual_space
 from tagline.scale.trials import Record, Study, run_trial
 from tests.cli.commands import line_of, tagline
@@ -237,7 +237,7 @@ def test_the_reason_of_a_failed_trial(files: Path, tmp_path: Path) -> None:
 def test_mixed_values_in_any_order() -> None:
     for values in ((1, 2, 3, "a", 5, 6), ("a", 6, 5, 3, 2, 1)):
         records = [Record({"x": value}, 9, k / 10, 1.0) for k, value in enumerate(values)]
-        assert set(shares(Found(records, [9]))) == {"x"}
+        assert set(shares(SearchResult(records, [9]))) == {"x"}
 
 
 def test_what_mattered() -> None:
@@ -246,7 +246,7 @@ def test_what_mattered() -> None:
     for _ in range(200):
         settings = {"c1": float(rng.choice([0.0, 1.0])), "c2": float(rng.uniform(0, 1)), "same": 1}
         records.append(Record(settings, 1, settings["c1"] + 0.1 * settings["c2"], 1.0))
-    explained = shares(Found(records, [1]))
+    explained = shares(SearchResult(records, [1]))
     assert list(explained) == ["c1", "c2"]
     assert explained["c1"] > 0.95
     assert explained["c2"] < 0.05

@@ -119,7 +119,7 @@ def test_means_that_move_far(cluster: Any, tmp_path: Path) -> None:
     """Sums around the first means lose digits; workers are asked for others."""
     X, lengths = write_tables(tmp_path, "gaussian")
     for path in tmp_path.glob("*.csv"):
-        table = readers.tables.read_csv(path)
+        table = readers.tabular.read_csv(path)
         columns = (table[name] for name in ("day", "a", "b"))
         rows = [f"{day},{a + FAR:.17g},{b + FAR:.17g}" for day, a, b in zip(*columns, strict=True)]
         path.write_text("\n".join(["day,a,b", *rows]) + "\n")

@@ -14,8 +14,10 @@ from typing import Any
 
 import pytest
 
+from tagline.cli import targets
+from tagline.readers.sources import files_named
 from tagline.scale.cluster import Cluster
-from tagline.scale.tagging import RECORD, SIDE, inputs_of
+from tagline.scale.tagging import RECORD, SIDE
 from tests.cli.commands import Done, line_of, tagline
 from tests.scale.conftest import FILES, STORE
 
@@ -191,10 +193,10 @@ def test_folders_and_patterns(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
     folder = str(tmp_path)
-    assert inputs_of([folder]) == [f"{folder}/a.txt", f"{folder}/b.txt"]
-    assert inputs_of([f"{folder}/**/*.txt"]) == [f"{folder}/a.txt", f"{folder}/b.txt", f"{folder}/deep/c.txt"]
+    assert files_named([folder]) == [f"{folder}/a.txt", f"{folder}/b.txt"]
+    assert files_named([f"{folder}/**/*.txt"]) == [f"{folder}/a.txt", f"{folder}/b.txt", f"{folder}/deep/c.txt"]
     named = ["-", "none.txt", f"{folder}/b.txt", f"{folder}/b.txt"]
-    assert inputs_of(named) == named
+    assert files_named(named) == named
 
 
 @pytest.mark.slow  # 40 s: a cluster of its own, and the time in which a lost node is noticed
@@ -241,3 +243,7 @@ def test_ctrl_c_ends_all_of_it_and_keeps_what_there_is(
     assert f"{len(before)} of {FILES} files were tagged before and are kept\n" in done.err
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert answers(out) == single
+
+
+def test_the_record_of_a_run_has_one_name() -> None:
+    assert targets.RECORD == RECORD

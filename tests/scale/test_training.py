@@ -16,7 +16,7 @@ import pytest
 import tagline
 from tagline import CRF, MEMM, MaxEnt, readers, scale
 from tagline.errors import InputError, StorageError
-from tagline.readers.labelled import LabelledFiles
+from tagline.readers.training_files import LabelledFiles
 from tagline.scale.holders import Holder, Job, Sums
 from tagline.scale.shards import read_shard
 from tagline.scale.shards import shards as find_shards

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tagline.readers.sentences import split_sentences
+from tagline.readers.sentence_splitting import split_sentences
 from tagline.serving.answers import Prepared, Said
 from tagline.serving.requests import TagRequest
 from tagline.serving.shelf import ServedModel

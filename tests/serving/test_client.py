@@ -11,7 +11,7 @@ import pytest
 from tagline.errors import TaglineError
 from tagline.readers.corpus import Corpus
 from tagline.serving.client import Client, ServiceError
-from tagline.serving.remote import RemoteModel
+from tagline.serving.remote_model import RemoteModel
 from tests.fuzz.mutation import mutated_json
 
 SENTENCES = [["Anna", "Smith", "sings"], ["Rome"]]

@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from tagline import CRF, chain
 from tagline.errors import InputError, TaglineError
 from tagline.serving import Settings, create_app
+from tagline.serving.requests import TagAnswer
 from tagline.serving.settings import check_exposure
 from tagline.serving.shelf import named_models
 
@@ -238,6 +239,33 @@ def test_metrics_and_description(client: Any) -> None:
     for example in asked["examples"].values():
         answer = client.post("/v1/tag", json=example["value"])
         assert answer.status_code == 200, answer.text
+
+
+def test_the_description_of_the_answer_is_the_answer(client: Any) -> None:
+    """`TagAnswer` describes what the compiled core writes: no member is missing in either, and all have their types."""
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    seen: set[tuple[str, str]] = set()
+
+    def note(value: Any, schema: dict[str, Any]) -> None:
+        forms = [form for form in schema.get("anyOf", [schema]) if form.get("type") != "null"]
+        if "$ref" in forms[0]:
+            name = forms[0]["$ref"].rpartition("/")[2]
+            seen.update((name, member) for member in value)
+            for member, entry in value.items():
+                note(entry, schemas[name]["properties"][member])
+        elif isinstance(value, list) and "items" in forms[0]:
+            for entry in value:
+                note(entry, forms[0]["items"])
+
+    details = dict.fromkeys(("marginals", "entropy", "log_likelihood", "explain"), True)
+    everything = {"text": TEXT, "k_best": 2, "samples": 1, **details}
+    for request in ({"text": TEXT}, {"tokens": ["Anna", "met", "Peter"]}, everything):
+        answer = client.post("/v1/tag", json=request)
+        TagAnswer.model_validate_json(answer.content, strict=True)
+        note(answer.json(), {"$ref": "#/components/schemas/TagAnswer"})
+    names = {name for name, _ in seen}
+    assert names == {"TagAnswer", "TagItem", "TaggedSentence", "TaggedToken", "RankedLabelling", "FoundEntity"}
+    assert seen == {(name, member) for name in names for member in schemas[name]["properties"]}
 
 
 def test_models_are_named() -> None:

@@ -6,9 +6,6 @@ What all labels of a token have in common says nothing of which is right: it is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 import numpy as np
 
 from tagline.chain.checks import check_chain
@@ -17,8 +14,6 @@ from tagline.types import Chain, Float64Array, FloatArray, sealed
 LARGE = 2.0**24  # scores beyond lose more than eight digits of a probability
 STEP = float(np.spacing(LARGE / 2))
 LOWEST = -9e289  # stands for differences that no chain holds
-
-Answer = TypeVar("Answer")
 
 
 def centred(chain: Chain) -> tuple[Chain, Float64Array]:
@@ -54,31 +49,6 @@ def centred(chain: Chain) -> tuple[Chain, Float64Array]:
         chain.offsets,
     )
     return near, taken
-
-
-def answer_centred(
-    chain: Chain,
-    question: Callable[[Chain], Answer],
-    may_be_far: Callable[[Answer], bool],
-    put_back: Callable[[Answer, Float64Array], Answer] = lambda answer, taken: answer,
-) -> Answer:
-    """Ask about a chain, and where its scores are far from 0 about the centred one.
-
-    Ordinary scores are not read once more for that.
-
-    Arguments:
-        may_be_far: whether an answer comes from scores far below 0; those above are known.
-        put_back: add what was taken from each sentence, ``[B]``, to an answer about the centred chain.
-    """
-    check_chain(chain)
-    if chain._highest <= LARGE:
-        answer = question(chain)
-        if not may_be_far(answer):
-            return answer
-    near, taken = centred(chain)
-    if near is not chain:
-        return put_back(question(near), taken)
-    return answer if chain._highest <= LARGE else question(chain)
 
 
 def beyond(totals: Float64Array) -> bool:

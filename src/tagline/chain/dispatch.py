@@ -6,21 +6,17 @@ definition and the stand-in where the core is missing. The functions below hold 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import cache
-from importlib import import_module
-from types import ModuleType
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline import compiled
-from tagline.chain.centring import answer_centred, beyond, centred, from_beyond
+from tagline.chain.centring import LARGE, beyond, centred, from_beyond
 from tagline.chain.checks import check_chain, draw_uniforms
-from tagline.chain.choice import EngineChoice
+from tagline.chain.choice import Backends, EngineChoice
 from tagline.chain.memory import check_ranked, check_room
 from tagline.checks import as_whole, random_generator, shown_value
 from tagline.errors import InputError
@@ -41,8 +37,6 @@ from tagline.types import (
 
 ENGINES = ("native", "naive")
 
-WithLogZ = TypeVar("WithLogZ", Marginals, Counts)
-
 
 def _require(name: str, source: str) -> None:
     if name == "native":
@@ -51,16 +45,7 @@ def _require(name: str, source: str) -> None:
 
 compiled.check_environment()
 _choice = EngineChoice("engine", "TAGLINE_ENGINE", ENGINES, "naive" if compiled.core is None else "native", _require)
-_choice.use(_choice.name)  # the environment is read once, and what is wrong with it is said at import
-
-
-@cache
-def _module(name: str) -> ModuleType:
-    return import_module(f"tagline.chain.{name}")
-
-
-def _backend() -> ModuleType:
-    return _module(_choice.name)
+_backends = Backends("tagline.chain")
 
 
 def engine() -> str:
@@ -96,16 +81,6 @@ def using_engine(name: str) -> AbstractContextManager[None]:
     return _choice.using(name)
 
 
-def _with_log_z(chain: Chain, question: Callable[[Chain], WithLogZ]) -> WithLogZ:
-    """Ask for probabilities or counts with log Z, of scores of any size."""
-    return answer_centred(
-        chain,
-        question,
-        lambda answer: beyond(answer.log_z),
-        lambda answer, taken: replace(answer, log_z=answer.log_z + taken),
-    )
-
-
 def score(chain: Chain, labels: ArrayLike) -> Float64Array:
     """Sum the scores along a labelling.
 
@@ -121,7 +96,7 @@ def score(chain: Chain, labels: ArrayLike) -> Float64Array:
     [2.5]
     """
     check_chain(chain)
-    return _backend().score(chain, labels)
+    return _backends[_choice.name].score(chain, labels)
 
 
 def log_partition(chain: Chain, *, allow_no_path: bool = False) -> Float64Array:
@@ -132,12 +107,16 @@ def log_partition(chain: Chain, *, allow_no_path: bool = False) -> Float64Array:
     >>> float(log_partition(Chain([[0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]))[0])  # two labellings
     0.6931471805599453
     """
-    return answer_centred(
-        chain,
-        lambda near: _backend().log_partition(near, allow_no_path=allow_no_path),
-        beyond,
-        lambda log_z, taken: log_z + taken,
-    )
+    check_chain(chain)
+    backend = _backends[_choice.name]
+    log_z: Float64Array = backend.log_partition(chain, allow_no_path=allow_no_path)
+    if chain._highest <= LARGE and not beyond(log_z):
+        return log_z
+    near, taken = centred(chain)
+    if near is chain:
+        return log_z
+    centred_log_z: Float64Array = backend.log_partition(near, allow_no_path=allow_no_path)
+    return centred_log_z + taken
 
 
 def forward(chain: Chain) -> Float64Array:
@@ -150,7 +129,7 @@ def forward(chain: Chain) -> Float64Array:
     [[1.0, 0.5], [3.0444, 2.7014]]
     """
     check_chain(chain)
-    return _backend().forward(chain)
+    return _backends[_choice.name].forward(chain)
 
 
 def backward(chain: Chain) -> Float64Array:
@@ -163,7 +142,7 @@ def backward(chain: Chain) -> Float64Array:
     [[2.1444, 2.041], [0.0, 0.0]]
     """
     check_chain(chain)
-    return _backend().backward(chain)
+    return _backends[_choice.name].backward(chain)
 
 
 def marginals(chain: Chain, *, edges: bool = False) -> Marginals:
@@ -181,7 +160,15 @@ def marginals(chain: Chain, *, edges: bool = False) -> Marginals:
             f"marginals: probabilities of {chain.num_labels}^2 pairs of labels at {chain.num_tokens:,} tokens",
             "ask about fewer sentences at once, or for expected_counts, which are sums",
         )
-    return _with_log_z(chain, lambda near: _backend().marginals(near, edges=edges))
+    backend = _backends[_choice.name]
+    answer: Marginals = backend.marginals(chain, edges=edges)
+    if chain._highest <= LARGE and not beyond(answer.log_z):
+        return answer
+    near, taken = centred(chain)
+    if near is chain:
+        return answer
+    answer = backend.marginals(near, edges=edges)
+    return replace(answer, log_z=answer.log_z + taken)
 
 
 def viterbi(chain: Chain) -> Paths:
@@ -192,12 +179,16 @@ def viterbi(chain: Chain) -> Paths:
     >>> viterbi(Chain([[1.0, 0.5], [0.0, 0.0]], [[0.6, 1.0], [1.0, 0.0]])).labels.tolist()
     [0, 1]
     """
-    return answer_centred(
-        chain,
-        _backend().viterbi,
-        lambda best: beyond(best.scores),
-        lambda best, taken: replace(best, scores=best.scores + taken),
-    )
+    check_chain(chain)
+    backend = _backends[_choice.name]
+    best: Paths = backend.viterbi(chain)
+    if chain._highest <= LARGE and not beyond(best.scores):
+        return best
+    near, taken = centred(chain)
+    if near is chain:
+        return best
+    best = backend.viterbi(near)
+    return replace(best, scores=best.scores + taken)
 
 
 def viterbi_table(chain: Chain) -> ViterbiTable:
@@ -208,7 +199,7 @@ def viterbi_table(chain: Chain) -> ViterbiTable:
     ([[1.0, 0.5], [1.6, 2.0]], [[-1, -1], [0, 0]])
     """
     check_chain(chain)
-    return _module("naive").viterbi_table(chain)
+    return _backends["naive"].viterbi_table(chain)
 
 
 def k_best(chain: Chain, k: int) -> list[RankedPaths]:
@@ -226,7 +217,7 @@ def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     check_ranked(as_whole("k", k, 1), chain.lengths, lambda: log_counts(chain))
     near, taken = centred(chain)
     try:
-        ranked: list[RankedPaths] = _backend().k_best(near, k)
+        ranked: list[RankedPaths] = _backends[_choice.name].k_best(near, k)
     except MemoryError:  # others have taken what there is
         raise InputError(
             f"k: expected labellings that fit into memory, got {shown_value(k)} for each of {chain.num_sentences} "
@@ -262,7 +253,7 @@ def sample(chain: Chain, uniforms: ArrayLike) -> IntArray:
     >>> chain.sample(even, [[0.1, 0.6, 0.2]]).tolist()
     [[0, 1, 0]]
     """
-    return _backend().sample(centred(chain)[0], uniforms)
+    return _backends[_choice.name].sample(centred(chain)[0], uniforms)
 
 
 def sample_paths(chain: Chain, count: int, seed: int | np.random.Generator | None = None) -> IntArray:
@@ -285,7 +276,7 @@ def entropy(chain: Chain) -> Float64Array:
     >>> chain.entropy(even).round(4).tolist()  # 3 · log 2
     [2.0794]
     """
-    return _backend().entropy(centred(chain)[0])
+    return _backends[_choice.name].entropy(centred(chain)[0])
 
 
 def max_marginal(chain: Chain) -> IntArray:
@@ -297,7 +288,7 @@ def max_marginal(chain: Chain) -> IntArray:
     >>> chain.max_marginal(Chain([[1.0, 0.5], [0.8, 0.5]], [[0.6, 1.0], [1.0, 0.0]])).tolist()
     [0, 0]
     """
-    return _backend().max_marginal(centred(chain)[0])
+    return _backends[_choice.name].max_marginal(centred(chain)[0])
 
 
 def span_probability(chain: Chain, spans: Sequence[SpanQuery]) -> Float64Array:
@@ -314,7 +305,7 @@ def span_probability(chain: Chain, spans: Sequence[SpanQuery]) -> Float64Array:
     >>> [round(p, 12) for p in span_probability(even, [(0, 0, [0, 1]), (0, 1, [{0, 1}, 1])]).tolist()]
     [0.25, 0.5]
     """
-    return _backend().span_probability(centred(chain)[0], spans)
+    return _backends[_choice.name].span_probability(centred(chain)[0], spans)
 
 
 def expected_counts(chain: Chain) -> Counts:
@@ -325,7 +316,16 @@ def expected_counts(chain: Chain) -> Counts:
     >>> chain.expected_counts(even).transitions.tolist()  # two transitions, four pairs of labels
     [[0.5, 0.5], [0.5, 0.5]]
     """
-    return _with_log_z(chain, _backend().expected_counts)
+    check_chain(chain)
+    backend = _backends[_choice.name]
+    counts: Counts = backend.expected_counts(chain)
+    if chain._highest <= LARGE and not beyond(counts.log_z):
+        return counts
+    near, taken = centred(chain)
+    if near is chain:
+        return counts
+    counts = backend.expected_counts(near)
+    return replace(counts, log_z=counts.log_z + taken)
 
 
 def gradients(chain: Chain, labels: ArrayLike) -> Gradients:
@@ -339,8 +339,10 @@ def gradients(chain: Chain, labels: ArrayLike) -> Gradients:
     >>> chain.gradients(even, [0, 0, 1]).transitions.tolist()
     [[0.5, 0.5], [-0.5, -0.5]]
     """
-    return answer_centred(
-        chain,
-        lambda near: _backend().gradients(near, labels),
-        lambda slopes: from_beyond(slopes.log_likelihood),
-    )
+    check_chain(chain)
+    backend = _backends[_choice.name]
+    slopes: Gradients = backend.gradients(chain, labels)
+    if chain._highest <= LARGE and not from_beyond(slopes.log_likelihood):
+        return slopes
+    near, _ = centred(chain)
+    return slopes if near is chain else backend.gradients(near, labels)

@@ -25,11 +25,8 @@ Answer = TypeVar("Answer")
 _Arrays = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
-def _arrays(chain: Chain) -> _Arrays:
-    return chain.emissions, chain.transitions, chain.start, chain.end, chain.offsets
-
-
-def _wide(chain: Chain) -> _Arrays:
+def wide(chain: Chain) -> _Arrays:
+    """Return the arrays of a chain, its scores in float64."""
     emissions, transitions, start, end = (
         np.asarray(scores, np.float64) for scores in (chain.emissions, chain.transitions, chain.start, chain.end)
     )
@@ -44,40 +41,48 @@ def call_core(function: Callable[Arguments, Answer], *args: Arguments.args, **kw
         raise no_path(int(str(error))) from None
 
 
+def _ask(function: Callable[..., Any], chain: Chain, *more: Any) -> Any:
+    """Call a function of the core about a chain, in the chain's own type of number."""
+    try:
+        return function(chain.emissions, chain.transitions, chain.start, chain.end, chain.offsets, *more)
+    except _core.NoPath as error:
+        raise no_path(int(str(error))) from None
+
+
 def score(chain: Chain, labels: ArrayLike) -> Float64Array:
     """Sum the scores along a labelling."""
-    return _core.score(*_arrays(chain), as_labels(chain, labels))
+    return _ask(_core.score, chain, as_labels(chain, labels))  # type: ignore[no-any-return]
 
 
 def log_partition(chain: Chain, *, allow_no_path: bool = False) -> Float64Array:
     """Compute log Z."""
-    return call_core(_core.log_partition, *_arrays(chain), allow_no_path)
+    return _ask(_core.log_partition, chain, allow_no_path)  # type: ignore[no-any-return]
 
 
 def forward(chain: Chain) -> Float64Array:
     """Compute log α."""
-    return _core.forward(*_wide(chain))
+    return _core.forward(*wide(chain))
 
 
 def backward(chain: Chain) -> Float64Array:
     """Compute log β."""
-    return _core.backward(*_wide(chain))
+    return _core.backward(*wide(chain))
 
 
 def marginals(chain: Chain, *, edges: bool = False) -> Marginals:
     """Compute node and edge probabilities, in the chain's own type of number."""
-    return Marginals(*call_core(_core.marginals, *_arrays(chain), edges))
+    return Marginals(*_ask(_core.marginals, chain, edges))
 
 
 def viterbi(chain: Chain) -> Paths:
     """Find the best labelling."""
-    return Paths(*call_core(_core.viterbi, *_arrays(chain)))
+    return Paths(*_ask(_core.viterbi, chain))
 
 
 def k_best(chain: Chain, k: int) -> list[RankedPaths]:
     """Find the k best labellings of each sentence."""
     number = as_whole("k", k, 1)
-    arrays = _wide(chain)
+    arrays = wide(chain)
     ranked = call_core(_core.k_best, *arrays, min(number, np.iinfo(np.int64).max))
     log_z = call_core(_core.log_partition, *arrays, False)
     return [
@@ -88,17 +93,17 @@ def k_best(chain: Chain, k: int) -> list[RankedPaths]:
 
 def sample(chain: Chain, uniforms: ArrayLike) -> IntArray:
     """Draw labellings by given uniform numbers."""
-    return call_core(_core.sample, *_wide(chain), as_uniforms(chain, uniforms))
+    return call_core(_core.sample, *wide(chain), as_uniforms(chain, uniforms))
 
 
 def entropy(chain: Chain) -> Float64Array:
     """Compute the entropy of p(y | x)."""
-    return call_core(_core.entropy, *_wide(chain))
+    return call_core(_core.entropy, *wide(chain))
 
 
 def max_marginal(chain: Chain) -> IntArray:
     """Choose the most probable label of each token."""
-    return call_core(_core.max_marginal, *_arrays(chain))
+    return _ask(_core.max_marginal, chain)  # type: ignore[no-any-return]
 
 
 def span_probability(chain: Chain, spans: Sequence[SpanQuery]) -> Float64Array:
@@ -106,7 +111,7 @@ def span_probability(chain: Chain, spans: Sequence[SpanQuery]) -> Float64Array:
     queries = as_span_arrays(chain, spans)
     rows = np.array([(b, first, len(allowed)) for b, first, allowed in queries], np.int64).reshape(-1, 3)
     sets = np.concatenate([np.empty((0, chain.num_labels), np.bool_), *(allowed for _, _, allowed in queries)])
-    return call_core(_core.span_probability, *_wide(chain), rows, sets)
+    return call_core(_core.span_probability, *wide(chain), rows, sets)
 
 
 def whole_spans(labels: IntArray, offsets: IntArray, members: IntArray, continues: NDArray[np.bool_]) -> IntArray:
@@ -124,17 +129,17 @@ def whole_span_probability(
         members: ``[types, W]``, the labels of each type, −1 for none.
         continues: ``[L, L]``, which pairs of labels go on with a span.
     """
-    return call_core(_core.whole_span_probability, *_arrays(chain), spans, members, continues)
+    return _ask(_core.whole_span_probability, chain, spans, members, continues)  # type: ignore[no-any-return]
 
 
 def expected_counts(chain: Chain) -> Counts:
     """Compute how often each score is used on average."""
-    return Counts(*call_core(_core.expected_counts, *_arrays(chain)))
+    return Counts(*_ask(_core.expected_counts, chain))
 
 
 def gradients(chain: Chain, labels: ArrayLike) -> Gradients:
     """Compute the gradient of Σ log p(labels)."""
-    result = Gradients(*call_core(_core.gradients, *_arrays(chain), as_labels(chain, labels)))
+    result = Gradients(*_ask(_core.gradients, chain, as_labels(chain, labels)))
     forbidden = np.flatnonzero(np.isneginf(result.log_likelihood))
     if len(forbidden):
         raise forbidden_gold(int(forbidden[0]))

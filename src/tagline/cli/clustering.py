@@ -15,7 +15,7 @@ from tagline.features.lexicons.embeddings import read_embeddings
 from tagline.features.lexicons.kmeans import cluster_vectors
 from tagline.messages import message
 from tagline.readers.sources import encoding_of
-from tagline.readers.tokens import tokenize
+from tagline.readers.tokenizers import tokenize
 
 
 def clusters_of_texts(
@@ -24,10 +24,7 @@ def clusters_of_texts(
     """Make Brown clusters of texts."""
     tokenize("", tokens)  # raises where there is no tokenizer of that name
     with _bar(quiet) as progress:
-        sentences = (
-            sentence for path in paths for sentence in sentences_of([path], tokens, encoding_of(path, encoding))
-        )
-        return brown_clusters(sentences, count, min_count=min_count, progress=progress)
+        return brown_clusters(sentences_of(paths, tokens, encoding), count, min_count=min_count, progress=progress)
 
 
 def clusters_of_vectors(paths: Sequence[str], count: int, *, passes: int, seed: int, quiet: bool) -> Clusters:

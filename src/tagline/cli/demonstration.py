@@ -12,7 +12,7 @@ from tagline.cli.progress import duration
 from tagline.cli.render import ShownLabelling, ShownSpan, pieces, score_lines
 from tagline.cli.tagging import Questions, answers_for
 from tagline.datasets import make_entities
-from tagline.drawing.spans import TERMINAL, bracketed, shades
+from tagline.drawing.coloured_spans import TERMINAL, bracketed, shades
 from tagline.errors import InputError
 from tagline.evaluation.report import evaluate
 from tagline.features.templates.sets import load_set
@@ -21,9 +21,9 @@ from tagline.models.crf.estimator import CRF
 from tagline.models.explanations import Explanation
 from tagline.readers import write_columns
 from tagline.readers.corpus import Sentence
+from tagline.readers.raw_text import corpus_of_texts, cut_by_script
 from tagline.readers.schemes import tags_to_spans
 from tagline.readers.streams import Block
-from tagline.readers.text import corpus_of_texts, cut_by_script
 
 TRAINING, TEST = 2000, 500  # sentences
 TEMPLATE, C2, DELTA = "english_ner", 0.1, 1e-3

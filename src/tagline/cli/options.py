@@ -14,7 +14,7 @@ from tagline.models.options import DATA, Option
 
 MESSAGES, SCALE = message("Messages"), message("Several machines")
 _ADDRESS = re.compile(r"auto|local|(ray://)?[^\s/]+:\d+")
-# Those of `tagline.readers.tokens`, which would load NumPy before help is shown; a test compares the two.
+# Those of `tagline.readers.tokenizers`, which would load NumPy before help is shown; a test compares the two.
 TOKENIZERS = ("whitespace", "words", "characters", "treebank")
 
 AsJson = Annotated[bool, option("--json", help="Print JSON instead of text.")]

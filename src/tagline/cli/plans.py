@@ -11,7 +11,7 @@ from tagline.errors import InputError
 from tagline.models.options import Option
 from tagline.models.recipes import Recipe
 from tagline.models.registry import Kind, kind_named, kinds
-from tagline.readers.labelled import LabelledFiles
+from tagline.readers.training_files import LabelledFiles
 
 
 @dataclass(frozen=True)

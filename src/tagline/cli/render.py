@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from tagline import compiled
-from tagline.drawing.spans import PALETTE, Mark, Piece, bracketed, cut, marked, shades
+from tagline.drawing.coloured_spans import PALETTE, Mark, Piece, bracketed, cut, marked, shades
 from tagline.errors import InputError
 from tagline.evaluation.report import Report
 from tagline.models.answers import AnswerArrays

@@ -16,7 +16,7 @@ from tagline.cli.targets import targets_of
 from tagline.errors import InputError
 from tagline.messages import message
 from tagline.scale.cluster import connected
-from tagline.scale.tagging import SIDE, Outcome, Shard, Told, Work, begin, run_shards, skipped_before
+from tagline.scale.tagging import SIDE, Outcome, TaggingShard, Told, Work, begin, run_shards, skipped_before
 from tagline.training.running.progress import duration
 
 LINE_SECONDS = 10.0  # between two lines about the progress, where there is no bar
@@ -97,7 +97,7 @@ def tag_shards(
         raise InputError("--workers: expected 1 or more, got {workers}", workers=workers)
     questions = replace(questions, output=output_for(paths, source, questions))
     targets = targets_of(os.path.join(folder, ""), paths, str(questions.output), {"--model": model})
-    shards = [Shard.of(inputs[0], str(target)) for target, inputs in targets]
+    shards = [TaggingShard.of(inputs[0], str(target)) for target, inputs in targets]
     load_tagger(model)  # what is wrong with it is said before Ray is started
     work = TagWork(os.path.abspath(model), digest_of(model), questions, source)
     job = {"tagline": tagline.__version__, "model": work.digest, **asdict(questions), **asdict(source)}
@@ -113,7 +113,9 @@ def tag_shards(
     try:
         if left:
             with connected(address, cpus=workers) as cluster, _Progress(left, quiet) as progress:
-                for outcome in run_shards(cluster, [_absolute(shard) for shard in left], work, workers):
+                # Actors have other working folders.
+                whole = [replace(shard, target=os.path.abspath(shard.target)) for shard in left]
+                for outcome in run_shards(cluster, whole, work, workers):
                     outcomes.append(outcome)
                     progress.tell(outcome)
                 for line in cluster.spilled():
@@ -132,12 +134,9 @@ def tag_shards(
     _report(shards, outcomes, skipped, folder, quiet)
 
 
-def _absolute(shard: Shard) -> Shard:
-    """Actors have other working folders."""
-    return replace(shard, target=os.path.abspath(shard.target))
-
-
-def _report(shards: Sequence[Shard], outcomes: Sequence[Outcome], skipped: int, folder: str, quiet: bool) -> None:
+def _report(
+    shards: Sequence[TaggingShard], outcomes: Sequence[Outcome], skipped: int, folder: str, quiet: bool
+) -> None:
     skipped += sum(outcome.skipped for outcome in outcomes)
     if skipped:
         say(
@@ -165,7 +164,7 @@ def _report(shards: Sequence[Shard], outcomes: Sequence[Outcome], skipped: int, 
 class _Progress:
     """Tells how far the shards have come: a bar on a terminal, else a line now and then."""
 
-    def __init__(self, shards: Sequence[Shard], quiet: bool) -> None:
+    def __init__(self, shards: Sequence[TaggingShard], quiet: bool) -> None:
         self.meter, self.quiet = Meter([shard.source for shard in shards], shown=not quiet), quiet
         self.total, self.size = len(shards), sum(shard.size for shard in shards)
         self.done = self.read = self.sentences = 0

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tagline.checks import shown
-from tagline.cli.documents import Documents, whole_documents
-from tagline.cli.formats import FORMATS
+from tagline.cli.answer_formats import FORMATS
+from tagline.cli.document_blocks import Documents, whole_documents
 from tagline.cli.render import (
     SPAN_HEAD,
     Format,
@@ -18,9 +18,6 @@ from tagline.cli.render import (
     Labellings,
     ShownLabelling,
     ShownSpan,
-    brackets,
-    columns,
-    json_lines,
     page,
     span_lines,
 )
@@ -33,13 +30,11 @@ from tagline.models.cutting import AUTO, cut_for
 from tagline.models.entities import Entity, Reading
 from tagline.readers import format_of
 from tagline.readers.blocks import BLOCK_BYTES
-from tagline.readers.corpus import Corpus
 from tagline.readers.sources import PathLike, name_of
 from tagline.readers.streams import Block, StreamFormat, read_stream
-from tagline.readers.text import Cut
 from tagline.types import IntArray
 
-OUTPUTS = ("columns", "jsonl", "brackets", "html", *FORMATS)
+OUTPUTS = ("columns", "jsonl", "brackets", "html", "words", "conllu", "spans-csv")
 
 
 @dataclass(frozen=True)
@@ -89,7 +84,7 @@ def load_tagger(path: PathLike) -> Model:
 def remote_tagger(url: str, model: str | None) -> Model:
     """Return a model that a service answers for."""
     from tagline.serving.client import Client
-    from tagline.serving.remote import RemoteModel
+    from tagline.serving.remote_model import RemoteModel
 
     tagger = RemoteModel(Client(url, model, token=os.environ.get("TAGLINE_TOKEN") or None))
     if (refusal := tagger.input_.refusal) is not None:
@@ -123,24 +118,6 @@ class Source:
     split: bool = False
     documents: str | None = None
     auto: str = AUTO
-
-    def format_for(self, path: PathLike, model: Model, cut: Cut) -> StreamFormat:
-        """Return how one input is read."""
-        form, columns = format_of(path, self.form), model.input_.columns
-        if form == "columns" and self.form is None and self.tokens != AUTO:
-            form = "text"  # what is cut into tokens is no column
-        single = len(cut("\u4e2d\u6587")) == 2
-        return StreamFormat(
-            form,
-            self.form is not None,
-            single,
-            self.encoding,
-            self.comment,
-            self.docstart,
-            self.block,
-            self.split,
-            columns,
-        )
 
 
 @dataclass(frozen=True)
@@ -188,51 +165,53 @@ def tag_stream(
         raise InputError(
             f"--marginals: expected --as jsonl, or columns without --spans, to write them in, got {output}"
         )
-    reading = _reading(model, needed=ask.spans) if ask.spans or output not in ("columns", "jsonl") else None
-    style = _style(output, ask, [str(label) for label in model.labels_] if reading is None else reading.types)
+    if source.documents is not None and not model.input_.documents:
+        raise InputError("--documents: expected a model that reads documents, got one that reads sentences")
+
+    labels, reading = [str(label) for label in model.labels_], None
+    if ask.spans or output not in ("columns", "jsonl"):
+        try:
+            reading = Reading.of(labels, model.scheme_name)
+        except InputError:  # labels that mark no spans
+            if ask.spans:
+                raise
+    if output == "html":
+        style = page(labels if reading is None else reading.types)
+    elif output == "columns" and ask.spans:
+        style = Format(span_lines, SPAN_HEAD)
+    else:
+        style = FORMATS[output]
+
     cut = cut_for(model, source.auto if source.tokens == AUTO else source.tokens)
+    single = len(cut("\u4e2d\u6587")) == 2  # two characters of Chinese are two tokens
     yield style.head
     for path in paths:
-        sentences = 0
-        form = source.format_for(path, model, cut)
-        parts = read_stream(path, form, cut, skip=tell.skip, notice=tell.notice, position=tell.position)
-        for part, sizes in _documents(model, parts, source, path):
-            sentences += len(part.corpus)
-            yield style.body(part, answers_for(model, part, ask, reading, sizes))
+        form, sentences = format_of(path, source.form), 0
+        if form == "columns" and source.form is None and source.tokens != AUTO:
+            form = "text"  # what is cut into tokens is no column
+        how = StreamFormat(
+            form,
+            sure=source.form is not None,
+            by_character=single,
+            encoding=source.encoding,
+            comment=source.comment,
+            docstart=source.docstart,
+            block=source.block,
+            split=source.split,
+            columns=model.input_.columns,
+        )
+        blocks = read_stream(path, how, cut, skip=tell.skip, notice=tell.notice, position=tell.position)
+        documents: Iterator[Documents] = ((block, None) for block in blocks)
+        if model.input_.documents:
+            documents = whole_documents(blocks, source.documents, name_of(path))
+        for block, sizes in documents:
+            sentences += len(block.corpus)
+            yield style.body(block, answers_for(model, block, ask, reading, sizes))
             if tell.sentences is not None:
-                tell.sentences(len(part.corpus))
+                tell.sentences(len(block.corpus))
         if not sentences and tell.notice is not None:
             tell.notice(f"{name_of(path)}: no sentences")
     yield style.tail
-
-
-def _documents(model: Model, parts: Iterable[Block], source: Source, path: PathLike) -> Iterator[Documents]:
-    """Return sentences with the sizes of their documents, where the model reads documents."""
-    if not model.input_.documents:
-        if source.documents is not None:
-            raise InputError("--documents: expected a model that reads documents, got one that reads sentences")
-        return ((part, None) for part in parts)
-    return whole_documents(parts, source.documents, name_of(path))
-
-
-def _style(output: str, ask: Questions, types: Sequence[str]) -> Format:
-    if output == "columns" and ask.spans:
-        return Format(span_lines, SPAN_HEAD)
-    if output == "html":
-        return page(types)
-    if output in FORMATS:
-        return FORMATS[output]
-    return Format({"columns": columns, "jsonl": json_lines, "brackets": brackets}[output])
-
-
-def _reading(model: Model, needed: bool) -> Reading | None:
-    """How labels become spans; None where they are not of a scheme, which is an error where spans are needed."""
-    try:
-        return Reading.of([str(label) for label in model.labels_], model.scheme_name)
-    except InputError:
-        if needed:
-            raise
-        return None
 
 
 def answers_for(
@@ -243,7 +222,14 @@ def answers_for(
     Arguments:
         sizes: how many sentences each document has, where the model reads documents.
     """
-    sentences = feature_columns(model, block.corpus)
+    names, needs = block.corpus.names, model.input_
+    if len(names) < needs.columns:
+        first = " ".join(word for column in block.corpus.columns.values() for word in column[:1])
+        raise InputError(
+            f"{block.corpus.place(0)}: expected {needs.columns} columns or more, as {needs.source} names them, got "
+            f"{len(names)} ({shown(first)}); give one token a line, with its columns"
+        )
+    sentences = block.corpus.with_columns({name: block.corpus.columns[name] for name in names[: needs.columns]})
     inputs = {} if sizes is None else {"documents": sizes}
     if not ask.k_best:
         arrays = model.answer_arrays(
@@ -285,15 +271,3 @@ def _shown(answer: Answer, reading: Reading | None, numbers: dict[str, int]) -> 
 def _spans(reading: Reading, labels: Sequence[int]) -> list[ShownSpan]:
     spans = reading.spans(np.array(labels, np.int64), np.array([0, len(labels)], np.int64))
     return [ShownSpan(*span) for span in spans.to_lists(1)[0]]
-
-
-def feature_columns(model: Model, corpus: Corpus) -> Corpus:
-    """Return the columns that the model looks at, counted from the left; too few are an error with their place."""
-    names, needs = corpus.names, model.input_
-    if len(names) < needs.columns:
-        first = " ".join(word for column in corpus.columns.values() for word in column[:1])
-        raise InputError(
-            f"{corpus.place(0)}: expected {needs.columns} columns or more, as {needs.source} names them, got "
-            f"{len(names)} ({shown(first)}); give one token a line, with its columns"
-        )
-    return corpus.with_columns({name: corpus.columns[name] for name in names[: needs.columns]})

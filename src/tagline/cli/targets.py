@@ -12,10 +12,11 @@ from typing import Any
 
 from tagline.cli.speech import put
 from tagline.errors import InputError, TaglineError
-from tagline.readers.packing import plain_name
+from tagline.readers.compressed import plain_name
 from tagline.readers.sources import open_target
 from tagline.writing import check_apart
 
+RECORD = ".tagline-tag.json"  # as `tagline.scale.tagging` names it, which is loaded only where there is one
 ENDINGS = {
     **{"columns": ".txt", "jsonl": ".jsonl", "brackets": ".txt", "html": ".html"},
     **{"words": ".txt", "conllu": ".conllu", "spans-csv": ".csv"},
@@ -69,5 +70,11 @@ def write_answers(target: str | None, texts: Iterable[str]) -> None:
                 stream.write(text.encode())
         except InputError as error:
             broken = error
+    if os.path.exists(
+        os.path.join(os.path.dirname(target), RECORD)
+    ):  # the folder of a run on Ray, which has not made it
+        from tagline.scale.tagging import forget
+
+        forget(target)
     if broken is not None:
         raise InputError(f"{broken}; what comes before it is in {target}") from broken

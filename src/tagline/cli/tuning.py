@@ -12,10 +12,10 @@ from tagline.cli.speech import say
 from tagline.drawing.figures import MissingPlotExtraError
 from tagline.errors import InputError
 from tagline.models.registry import kind_named
-from tagline.readers.labelled import LabelledFiles
 from tagline.readers.sources import open_target
-from tagline.scale.outcome import ENOUGH, draw, shares, table, write_table
+from tagline.readers.training_files import LabelledFiles
 from tagline.scale.search import search
+from tagline.scale.search_report import ENOUGH, draw, shares, table, write_table
 from tagline.scale.space import draws, read_space, usual_space
 from tagline.scale.trials import Study
 from tagline.writing import check_writable

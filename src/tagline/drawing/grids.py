@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagline.drawing.tables import QUIET, RULE, TABLE
+from tagline.drawing.result_tables import QUIET, RULE, TABLE
 
 MOST_ROWS, MOST_COLUMNS = 20, 12
 BLUE = "47,127,208"

@@ -10,14 +10,13 @@ from tagline.evaluation.matching import rule_for_labels
 from tagline.evaluation.mistakes import FoundSpan, Mistake, Mistakes, find_mistakes
 from tagline.evaluation.partial import PartialScore, PartialScores, evaluate_partial
 from tagline.evaluation.plots import plot_confusion, plot_reliability, plot_types
-from tagline.evaluation.report import Report, evaluate
-from tagline.evaluation.scorers import span_f1
+from tagline.evaluation.report import Report, evaluate, span_f1
 from tagline.evaluation.scores import Score
 from tagline.evaluation.segmentation import SegmentationScores, evaluate_segmentation
 from tagline.evaluation.significance import Comparison, Interval, bootstrap_interval, compare, sentence_counts
-from tagline.evaluation.spans import SpanScores, correct_spans, evaluate_spans
+from tagline.evaluation.span_scores import SpanScores, correct_spans, evaluate_spans
 from tagline.evaluation.temperature import Temperature, fit_temperature
-from tagline.evaluation.tokens import TokenScores, evaluate_tokens
+from tagline.evaluation.token_scores import TokenScores, evaluate_tokens
 
 __all__ = [
     "Comparison",

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.checks import check_choice, check_whole
-from tagline.drawing.tables import Readable
+from tagline.drawing.result_tables import Readable
 from tagline.errors import InputError
 from tagline.types import BoolArray, Float64Array, IntArray
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tagline.evaluation.calibration import Reliability
 from tagline.evaluation.mistakes import KINDS, FoundSpan, Mistake, Mistakes
 from tagline.evaluation.scores import Score
-from tagline.evaluation.tokens import TokenScores
+from tagline.evaluation.token_scores import TokenScores
 
 if TYPE_CHECKING:
     from tagline.evaluation.report import Report

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline.checks import check_whole
-from tagline.drawing.tables import Readable
+from tagline.drawing.result_tables import Readable
 from tagline.errors import InputError
 from tagline.evaluation.alignment import Labellings, align, columns_of
 from tagline.evaluation.matching import AUTO, PlacedSpans, SpanPair, pair_spans

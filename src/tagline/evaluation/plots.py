@@ -29,7 +29,7 @@ from tagline.drawing.figures import (
 from tagline.errors import InputError
 from tagline.evaluation.calibration import Reliability
 from tagline.evaluation.scores import Score
-from tagline.evaluation.tokens import TokenScores
+from tagline.evaluation.token_scores import TokenScores
 from tagline.types import Float64Array, IntArray
 
 __all__ = [

@@ -13,21 +13,24 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from tagline.errors import InputError
+from tagline.drawing.result_tables import table
+from tagline.errors import InputError, visible
 from tagline.evaluation.alignment import Labellings, align
 from tagline.evaluation.calibration import Reliability
 from tagline.evaluation.matching import AUTO, CONLLEVAL, pair_spans
 from tagline.evaluation.mistakes import Mistakes, mistakes_of, words_beside
 from tagline.evaluation.partial import PartialScores, partial_of
+from tagline.evaluation.scores import Score
 from tagline.evaluation.segmentation import SegmentationScores, segmentation_of
 from tagline.evaluation.significance import Comparison, Interval, bootstrap_interval, compare
-from tagline.evaluation.spans import SpanScores, spans_of
-from tagline.evaluation.tables import headline, score_html, score_table
-from tagline.evaluation.tokens import TokenScores, tokens_of
+from tagline.evaluation.span_scores import SpanScores, spans_of
+from tagline.evaluation.token_scores import TokenScores, tokens_of
 from tagline.readers.words import SCHEME
 
 SEGMENTATION_RULE = f"{CONLLEVAL}:{SCHEME}"
 FORMAT, VERSION = "tagline-evaluation", 1
+HEAD = ("precision", "recall", "F1", "gold")
+MOST_LABELS = 60  # rows of a table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,13 +84,21 @@ class Report:
         return "\n".join(f"{title}\n{'-' * len(title)}\n{text}" for title, text in self.sections())
 
     def __repr__(self) -> str:
-        return f"Report({headline(self)})"
+        return f"Report({_headline(self)})"
 
     def __str__(self) -> str:
-        return score_table(self)
+        rows = _score_rows(self)
+        width = max(8, *(len(name) for name, _ in rows))
+        lines = [_headline(self), f"{'':{width}}   precision  recall      F1    gold"]
+        for name, (precision, recall, f1, gold) in rows:
+            lines.append(f"{name:{width}}   {precision:>9}  {recall:>6}  {f1:>6}  {gold:>6}")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return score_html(self)
+        name = "label" if self.spans is None else "type"
+        rows = [[row, *figures] for row, figures in _score_rows(self)]
+        rule = "" if self.spans is None else f", rule {self.spans.rule}"
+        return f"<div>{table([name, *HEAD], rows, title=_headline(self) + rule)}</div>"
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, lists and strings, under keys that stay."""
@@ -170,3 +181,50 @@ def evaluate(
         comparison,
         words=segmentation_of(pair, words, training_words) if spans.rule == SEGMENTATION_RULE else None,
     )
+
+
+def span_f1(model: Any, X: Any, y: Any = None) -> float:
+    """Return the F1 of the spans that a model finds, for scikit-learn: ``GridSearchCV(crf, grid, scoring=span_f1)``.
+
+    Arguments:
+        model: any model of Tagline; spans are read by its tag scheme, as `evaluate` does.
+        X: sentences, as for `predict`.
+        y: their labels; left out where X is a `Corpus` with tags.
+
+    >>> from tagline import CRF, Corpus
+    >>> corpus = Corpus.from_sentences([(["Anna", "sings"], ["B-PER", "O"])])
+    >>> span_f1(CRF("U00:%x[0,0]", scheme="IOB2", c2=0.1).fit(corpus), corpus)
+    1.0
+    """
+    spans = model.evaluate(X, y, examples=0).spans
+    if spans is None:
+        raise InputError("span_f1: the labels are of no tag scheme and mark no spans; take the default score instead")
+    return float(spans.f1)
+
+
+def _headline(report: Report) -> str:
+    """Say in one line how good it is.
+
+    >>> _headline(evaluate([["B-PER", "O"]], [["B-PER", "O"]]))
+    'F1 100.00, precision 100.00, recall 100.00, 1 gold spans; accuracy 100.00 of 2 tokens'
+    """
+    tokens = f"accuracy {100 * report.tokens.accuracy:.2f} of {report.tokens.num_tokens:,} tokens"
+    if report.spans is None:
+        return tokens
+    precision, recall, f1, gold = _figures(report.spans.overall)
+    return f"F1 {f1}, precision {precision}, recall {recall}, {gold} gold spans; {tokens}"
+
+
+def _score_rows(report: Report) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the name and the figures of each type and of all spans; of each label where there are no spans."""
+    if report.spans is None:
+        scores = list(report.tokens.by_label.items())
+    else:
+        scores = [*report.spans.by_type.items(), ("all", report.spans.overall)]
+    rows = [(visible(name) or "(no type)", _figures(score)) for name, score in scores[-MOST_LABELS:]]
+    left_out = len(scores) - len(rows)
+    return [(f"({left_out} more)", ("", "", "", "")), *rows] if left_out else rows
+
+
+def _figures(score: Score) -> tuple[str, ...]:
+    return *(f"{100 * share:.2f}" for share in (score.precision, score.recall, score.f1)), f"{score.gold:,}"

@@ -17,7 +17,7 @@ from tagline import compiled
 from tagline.checks import check_whole
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Expanded, Features
-from tagline.features.templates.lines import Line
+from tagline.features.templates.lines import TemplateLine
 from tagline.features.templates.macros import Derivation, Macro
 from tagline.features.templates.template import Template
 from tagline.features.vocabulary import MOST_NAMES, Vocabulary
@@ -89,7 +89,7 @@ def _check_options(
 
 
 def _expand(
-    lines: Sequence[Line],
+    lines: Sequence[TemplateLine],
     columns: Sequence[Column],
     corpus: Corpus,
     after_first: bool,

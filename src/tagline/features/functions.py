@@ -150,7 +150,8 @@ class FeatureFunctions:
 
         ``chain(x)`` takes one sentence, ``chain(*xs)`` several (of a `Corpus` too).
         """
-        return self._chain([self.values(x, _place(b, len(sentences))) for b, x in enumerate(sentences)])
+        one = len(sentences) == 1
+        return self._chain([self.values(x, "x" if one else f"sentence {b}") for b, x in enumerate(sentences)])
 
     def score(self, x: Sized, y: Sequence[Hashable]) -> float:
         """Return w · F(y, x) of one sentence; y are labels, not their numbers."""
@@ -274,10 +275,6 @@ def _length(x: object, where: str) -> int:
     if not isinstance(x, Sized):
         raise InputError(f"{where}: expected a sentence with a length, got {type(x).__name__} {x!r:.60}")
     return len(x)
-
-
-def _place(b: int, count: int) -> str:
-    return f"sentence {b}" if count > 1 else "x"
 
 
 def _call(feature: Feature, where: str, i: int, *labels: Hashable, x: Sized) -> float:

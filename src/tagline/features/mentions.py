@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tagline.features.expansion import compact
-from tagline.features.templates.lines import Line
+from tagline.features.templates.lines import TemplateLine
 from tagline.features.templates.macros import Derivation, Macro
 from tagline.features.templates.template import Template
 from tagline.features.templates.word_functions import MOST_MENTIONS
@@ -92,7 +92,7 @@ def resolved(template: Template, width: int) -> Template:
     if not columns:
         return template
 
-    def looking(line: Line) -> Line:
+    def looking(line: TemplateLine) -> TemplateLine:
         return replace(line, macros=tuple(_resolved(macro, columns) for macro in line.macros))
 
     return replace(template, lines=tuple(map(looking, template.lines)))
@@ -119,7 +119,7 @@ def mention_columns(corpus: Corpus, template: Template, width: int, numbers: Int
 
 
 @dataclass(frozen=True)
-class Found(Derivation):
+class FromColumn(Derivation):
     """What a column of `mention_columns` holds, as it is; nothing where a macro had nothing to say."""
 
     @property
@@ -151,7 +151,7 @@ def _resolved(macro: Macro, columns: dict[Macro, int]) -> Macro:
     if macro not in columns:
         return macro
     command = "v" if macro.derivation.command == "v" else "x"
-    return Macro(0, Found(columns[macro], command=command))
+    return Macro(0, FromColumn(columns[macro], command=command))
 
 
 def _found(macro: Macro, column: Column, offsets: IntArray, mention: IntArray) -> Column:

@@ -21,7 +21,7 @@ from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Expanded
 from tagline.features.expansion import compact
 from tagline.features.lexicons.embeddings import Embeddings, read_embeddings
-from tagline.features.templates.lines import Line
+from tagline.features.templates.lines import TemplateLine
 from tagline.features.templates.macros import Derivation
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
@@ -98,13 +98,13 @@ class WordVectors:
         )
 
 
-def vector_names(lines: Sequence[Line], size: int) -> list[list[str]]:
+def vector_names(lines: Sequence[TemplateLine], size: int) -> list[list[str]]:
     """Name the attributes of each line, ``[lines][D]``."""
     return [[f"{line.literals[0]}{d}{line.literals[1]}" for d in range(size)] for line in lines]
 
 
 def add_vectors(
-    expanded: Expanded, lines: Sequence[Line], vectors: WordVectors, corpus: Corpus, known: bool = False
+    expanded: Expanded, lines: Sequence[TemplateLine], vectors: WordVectors, corpus: Corpus, known: bool = False
 ) -> Expanded:
     """Add the attributes of vector lines to those of strings.
 
@@ -133,7 +133,7 @@ def add_vectors(
     )
 
 
-def _rows_at(line: Line, vectors: WordVectors, corpus: Corpus) -> IntArray:
+def _rows_at(line: TemplateLine, vectors: WordVectors, corpus: Corpus) -> IntArray:
     """Return the row of the vector that a line gives each token, ``[N]``, −1 for none."""
     column = compact(_column(line, corpus))
     rows = _rows_of(line, vectors, column.vocabulary)[column.ids]
@@ -143,12 +143,12 @@ def _rows_at(line: Line, vectors: WordVectors, corpus: Corpus) -> IntArray:
     return shifted
 
 
-def _rows_of(line: Line, vectors: WordVectors, words: Sequence[str]) -> IntArray:
+def _rows_of(line: TemplateLine, vectors: WordVectors, words: Sequence[str]) -> IntArray:
     """Return the row of the vector of each word."""
     return vectors.rows(replace(line.macros[0].derivation, command="x").of_all(words))
 
 
-def _column(line: Line, corpus: Corpus) -> Column:
+def _column(line: TemplateLine, corpus: Corpus) -> Column:
     columns = [column for name, column in corpus.columns.items() if name != TAG]
     return columns[line.macros[0].derivation.column]
 
@@ -188,7 +188,7 @@ class VectorScorer:
 
     def __init__(
         self,
-        lines: Sequence[Line],
+        lines: Sequence[TemplateLine],
         vectors: WordVectors,
         names: Vocabulary,
         structure: Structure,

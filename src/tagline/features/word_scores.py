@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tagline import compiled
 from tagline.features.expansion import Skeleton, compact, unicode_words
-from tagline.features.templates.lines import Line
+from tagline.features.templates.lines import TemplateLine
 from tagline.features.templates.macros import Derivation
 from tagline.features.templates.template import Template
 from tagline.features.vocabulary import Vocabulary
@@ -166,7 +166,7 @@ class _Words:
             self.core.add(c, (), [tuple(map(derivation.of_padding, distances)) for derivation in self._derivations])
 
 
-def _skeletons(lines: Iterable[Line]) -> tuple[dict[Derivation, list[int]], list[Skeleton]]:
+def _skeletons(lines: Iterable[TemplateLine]) -> tuple[dict[Derivation, list[int]], list[Skeleton]]:
     """Lines as the core takes them, and what they take from columns, with the rows that they take it from."""
     rows: dict[Derivation, list[int]] = {}
     skeletons = []
@@ -178,15 +178,17 @@ def _skeletons(lines: Iterable[Line]) -> tuple[dict[Derivation, list[int]], list
     return rows, skeletons
 
 
-def _is_of_one_word(line: Line) -> bool:
+def _is_of_one_word(line: TemplateLine) -> bool:
     return len({(macro.row, macro.derivation.column) for macro in line.macros}) == 1
 
 
-def _column(line: Line) -> int:
+def _column(line: TemplateLine) -> int:
     return line.macros[0].derivation.column
 
 
-def _alone(lines: Sequence[Line], numbers: dict[Derivation, int]) -> tuple[list[int], list[Skeleton], list[int]]:
+def _alone(
+    lines: Sequence[TemplateLine], numbers: dict[Derivation, int]
+) -> tuple[list[int], list[Skeleton], list[int]]:
     """Lines that look at one word as the core takes them: their derivations, the lines with row 0, their rows."""
     here = [replace(line, macros=tuple(replace(macro, row=0) for macro in line.macros)) for line in lines]
     rows, skeletons = _skeletons(here)

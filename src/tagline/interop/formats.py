@@ -27,7 +27,7 @@ HEAD = 4096  # bytes that a format is recognised by
 
 
 @dataclass(frozen=True)
-class Format:
+class ModelFormat:
     """A kind of model file.
 
     Attributes:
@@ -59,22 +59,22 @@ def _is_java(head: bytes) -> bool:
 
 
 FORMATS = {
-    "crfsuite": Format("CRFsuite", "tagline.interop.crfsuite.file", lambda head: head.startswith(b"lCRF")),
-    "crfpp": Format("CRF++", "tagline.interop.crfpp.binary", _is_crfpp),
-    "crfpp-text": Format("CRF++", "tagline.interop.crfpp.text", lambda head: head.startswith(b"version: ")),
-    "wapiti": Format(
+    "crfsuite": ModelFormat("CRFsuite", "tagline.interop.crfsuite.conversion", lambda head: head.startswith(b"lCRF")),
+    "crfpp": ModelFormat("CRF++", "tagline.interop.crfpp.binary_model", _is_crfpp),
+    "crfpp-text": ModelFormat("CRF++", "tagline.interop.crfpp.text_model", lambda head: head.startswith(b"version: ")),
+    "wapiti": ModelFormat(
         "Wapiti",
-        "tagline.interop.wapiti.file",
+        "tagline.interop.wapiti.conversion",
         lambda head: head.startswith(b"#mdl#"),
         kinds=("crf", "memm", "maxent"),
     ),
-    "sklearn-crfsuite": Format(
+    "sklearn-crfsuite": ModelFormat(
         "sklearn-crfsuite",
         "tagline.interop.sklearn_crfsuite.pickles",
         lambda head: head[:1] == b"\x80" and head[1:2] in b"\x02\x03\x04\x05",
         written=False,
     ),
-    "java": Format("MALLET or Stanford NER", None, _is_java),
+    "java": ModelFormat("MALLET or Stanford NER", None, _is_java),
 }
 WRITTEN = tuple(name for name, form in FORMATS.items() if form.written and form.home)
 
@@ -118,10 +118,14 @@ def read_model(path: storage.Path, *, load: Callable[..., Model] = load, **optio
     ...     read_model(os.path.join(folder, "names.model")).predict([[["w=Anna"], ["w=runs"]]])
     [['N', 'V']]
     """
+    try:
+        return load(path, **options)
+    except StorageError as error:
+        refused = error
     data = _foreign(path)
     name = recognise(data[:HEAD])
     if name is None:
-        return load(path, **options)
+        raise refused
     form = FORMATS[name]
     if form.home is None:
         raise StorageError(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -108,7 +108,7 @@ class PerSentence(list[Any]):
 class ChainModel(TextModel, DescribedModel):
     """Questions to a model that has been fitted."""
 
-    _questions: ClassVar[Questions] = Questions()
+    _questions: type[Questions] = Questions
 
     def chains(self, X: Any, *, known: Any = None, **inputs: Any) -> Iterator[Chain]:
         """Score sentences: blocks of them as `Chain` over `labels_`, in their order.
@@ -120,23 +120,28 @@ class ChainModel(TextModel, DescribedModel):
             known: for each sentence a list with, for each token, its label, a set of labels, or None where nothing is
                 known; all else is forbidden.
         """
+        return self._scored(X, known=known, **inputs)
+
+    def _scored(self, X: Any, *, known: Any = None, **inputs: Any) -> Iterator[Any]:
+        """Score sentences for `_questions`, which all answers come from; see `chains`."""
         X = as_sentences(X)
-        scored = self._chains(X, **inputs)
+        blocks = self._chains(X, **inputs)
         if known is None:
-            return scored
-        return constrained(scored, self._known(known, X, **inputs), self._names(), sized(X))
+            return blocks
+        return constrained(blocks, self._known(known, X, **inputs), self._names(), sized(X), self._questions.constrain)
 
-    def _chains(self, X: Any, **inputs: Any) -> Iterator[Chain]:
-        """Score sentences, as `as_sentences` gives them, about `MOST_TOKENS` tokens at a time."""
+    def _chains(self, X: Any, **inputs: Any) -> Iterator[Any]:
+        """Score sentences, as `as_sentences` gives them, about `MOST_TOKENS` tokens at a time.
+
+        The blocks are chains, unless a model has `_questions` of its own.
+        """
         raise NotImplementedError
-
-    def _scored(self, X: Any, **inputs: Any) -> Iterator[Any]:
-        """The blocks that `_questions` are about: the chains, unless a model has a form of its own."""
-        return self.chains(X, **inputs)
 
     def _known(self, known: Any, X: Any, **inputs: Any) -> Any:
         """What is known of each sentence, as `KnownLabels` takes it."""
         return known
+
+    _finishes: bool = False  # whether `_finished` has something to do
 
     def _finished(self, X: Any, labellings: list[list[str]], known: Any = None) -> list[list[str]]:
         """What becomes of the best labellings before they are handed out; what is known stays as it is."""
@@ -187,10 +192,9 @@ class ChainModel(TextModel, DescribedModel):
                     names, self._questions.k_best(chain, ranks.of_chain(chain, self._questions.log_counts))
                 )
             answers.extend(map(Answer, labellings, nodes, entities, ranked))
-        best_labellings = [answer.labels for answer in answers]
-        finished = self._finished(X, best_labellings, known)
-        if finished is best_labellings:
+        if not self._finishes:
             return answers
+        finished = self._finished(X, [answer.labels for answer in answers], known)
         return [answer._replace(labels=labels) for labels, answer in zip(finished, answers, strict=True)]
 
     def answer_arrays(
@@ -219,9 +223,8 @@ class ChainModel(TextModel, DescribedModel):
                 found.append(self._questions.probable_spans(chain, reading, min_probability, labels[-1], B))
             B += chain.num_sentences
         answer = AnswerArrays(names, offsets_of(np.concatenate(lengths)), np.concatenate(labels))
-        finished = self._finished(X, answer.labellings, inputs.get("known"))
-        if finished is not answer.labellings:
-            answer = _numbered(names, finished)
+        if self._finishes:
+            answer = _numbered(names, self._finished(X, answer.labellings, inputs.get("known")))
         chances = None
         if marginals:
             every = np.concatenate([np.zeros((0, len(names))), *nodes])
@@ -252,7 +255,7 @@ class ChainModel(TextModel, DescribedModel):
         labellings: list[list[str]] = []
         for chain in self._scored(X, known=known, **inputs):
             labellings.extend(label_lists(self._questions.viterbi(chain).labels, chain.offsets, self.labels_))
-        return PerSentence(self._finished(X, labellings, known))
+        return PerSentence(self._finished(X, labellings, known) if self._finishes else labellings)
 
     def predict_single(self, x: Any, *, known: Any = None, **inputs: Any) -> list[str]:
         """Return the most probable labelling of one sentence."""

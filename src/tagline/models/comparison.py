@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tagline.drawing.tables import Readable
+from tagline.drawing.result_tables import Readable
 from tagline.models.files import plain_settings
 from tagline.models.provenance import log_line
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tagline.models.answers import Answer, AnswerArrays, Labelling
     from tagline.models.entities import Entity
     from tagline.models.explanations import Explanation
-    from tagline.models.files import Exported
     from tagline.models.views import ModelView
     from tagline.types import Chain, Float64Array
 
@@ -147,6 +146,3 @@ class Model(Protocol):
 
     def save(self, path: Any) -> None:
         """Write the model to one file."""
-
-    def export(self, folder: Any, *, opset: int | None = None, force: bool = False) -> Exported:
-        """Write a network as ONNX, with a program that runs it."""

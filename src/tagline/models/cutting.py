@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tagline.errors import InputError
 from tagline.models.contract import Model
-from tagline.readers.tokens import BY_SCRIPT, TOKENIZERS, Tokenizer, cut_by_script, is_wide
+from tagline.readers.tokenizers import BY_SCRIPT, TOKENIZERS, Tokenizer, cut_by_script, is_wide
 
 AUTO = "auto"
 MOST_TOKENS = 50_000  # of those that a model knows: so many are looked at
@@ -19,7 +19,7 @@ def cut_for(model: Model, name: str = AUTO) -> Tokenizer:
     """Return what cuts texts for a model.
 
     Arguments:
-        name: one of `tagline.readers.tokens.TOKENIZERS`, or ``auto``: as the model's tokens were.
+        name: one of `tagline.readers.tokenizers.TOKENIZERS`, or ``auto``: as the model's tokens were.
     """
     if name != AUTO:
         if name not in (*TOKENIZERS, BY_SCRIPT):

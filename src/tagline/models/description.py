@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from tagline.drawing.tables import facts
+from tagline.drawing.result_tables import facts
 from tagline.errors import InputError
 from tagline.models.contract import Input, Progress
 from tagline.models.explanations import Explanation
@@ -70,7 +70,7 @@ class DescribedModel:
         Returns:
             The axes.
         """
-        from tagline.drawing.training import plot_training
+        from tagline.drawing.charts import plot_training
 
         _ = self.labels_
         return plot_training(getattr(self, "training_log_", ()), path, ax=ax)

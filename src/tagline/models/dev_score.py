@@ -12,7 +12,7 @@ from tagline.errors import InputError
 from tagline.evaluation.matching import rule_for_labels
 from tagline.evaluation.report import Report
 from tagline.evaluation.scores import Score
-from tagline.evaluation.spans import evaluate_spans
+from tagline.evaluation.span_scores import evaluate_spans
 from tagline.models.labelled import LabelledTokens
 from tagline.readers.corpus import Column, Corpus
 from tagline.types import Chain, IntArray

@@ -333,12 +333,13 @@ class FoundSpans:
     @classmethod
     def joined(cls, parts: Sequence[FoundSpans], types: tuple[str, ...]) -> FoundSpans:
         """Return the spans of blocks whose sentences are numbered through."""
-
-        def column(name: str) -> Any:
-            return np.concatenate([np.zeros(0, np.int64), *(getattr(part, name) for part in parts)]).astype(np.int64)
-
+        nothing = np.zeros(0, np.int64)
+        sentence, start, end, kind = (
+            np.concatenate([nothing, *(getattr(part, name) for part in parts)]).astype(np.int64)
+            for name in ("sentence", "start", "end", "kind")
+        )
         probability = np.concatenate([np.zeros(0), *(part.probability for part in parts)])
-        return cls(column("sentence"), column("start"), column("end"), column("kind"), types, probability)
+        return cls(sentence, start, end, kind, types, probability)
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[Entity]]) -> FoundSpans:

@@ -18,7 +18,7 @@ from typing import Any
 
 from tagline import chain as engine
 from tagline.chain.rivals import LabelLattice, Lattice, Stretch, rivals
-from tagline.drawing.tables import CELL, RULE, TABLE, Readable, table
+from tagline.drawing.result_tables import CELL, RULE, TABLE, Readable, table
 from tagline.errors import visible
 from tagline.features.templates.wording import legend_of
 from tagline.types import Chain, FloatArray, IntArray

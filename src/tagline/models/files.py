@@ -205,14 +205,6 @@ class StoredModel(NeedsTraining):
             log=log,
         )
 
-    def export(self, folder: storage.Path, *, opset: int | None = None, force: bool = False) -> Exported:
-        """Write a network as ONNX with a program that runs it (`tagline.models.neural.export`); others are refused."""
-        raise InputError(
-            f"export: expected a network (BiLSTMCRF or TransformerCRF), got a {type(self).__name__}, which is no graph "
-            "of ONNX's operators; its own file is small and needs no PyTorch: tagline.load(path).predict(X), or "
-            "tagline tag -m"
-        )
-
     def _packed(self) -> Packed:
         """Return what lies in the file of this model."""
         raise NotImplementedError

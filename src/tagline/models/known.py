@@ -18,7 +18,7 @@ def constrained(
     known: Any,
     labels: Sequence[str],
     count: int | None = None,
-    constrain: Callable[[Any, BoolArray], Any] | None = None,
+    constrain: Callable[..., Any] = engine.constrain,
 ) -> Iterator[Any]:
     """Forbid in each chain what contradicts the labels that are known; see `KnownLabels` for the arguments."""
     rows = KnownLabels(known, labels, count, constrain)
@@ -34,7 +34,7 @@ class KnownLabels:
         known: for each sentence a list with, for each token, its label, a set of labels, or None; or None.
         labels: the names of the chains' labels.
         count: how many sentences there are, where it is known beforehand.
-        constrain: forbids in a block of sentences all labels but some ``[N, L]``; the engine's where left out.
+        constrain: forbids in a block of sentences all labels but those ``allowed [N, L]``.
     """
 
     def __init__(
@@ -42,12 +42,12 @@ class KnownLabels:
         known: Any,
         labels: Sequence[str],
         count: int | None = None,
-        constrain: Callable[[Any, BoolArray], Any] | None = None,
+        constrain: Callable[..., Any] = engine.constrain,
     ) -> None:
         if not is_listing(known):
             raise InputError(f"known: expected a list for each sentence, got {shown_value(known)}")
         self.rows, self.labels, self.done = list(known), labels, 0
-        self._constrain = constrain or (lambda chain, allowed: engine.constrain(chain, allowed=allowed))
+        self._constrain = constrain
         self.numbers = {label: number for number, label in enumerate(labels)}
         if count is not None and count != len(self.rows):
             self._refuse(count)
@@ -61,7 +61,7 @@ class KnownLabels:
         if last > len(self.rows):
             self._refuse(last)
         self.done = last
-        return self._constrain(chain, self.allowed(first, last, chain.offsets))
+        return self._constrain(chain, allowed=self.allowed(first, last, chain.offsets))
 
     def finish(self) -> None:
         """Refuse rows for which there was no sentence."""

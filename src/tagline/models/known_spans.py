@@ -13,8 +13,8 @@ from tagline.models.entities import Reading
 from tagline.ragged import row_of
 from tagline.readers.corpus import Column, Corpus
 from tagline.readers.spans import SpanArray
+from tagline.readers.tag_writing import write_tags
 from tagline.readers.validation import separator_of
-from tagline.readers.writing import write_tags
 
 
 class KnownSpans:

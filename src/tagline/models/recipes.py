@@ -20,8 +20,8 @@ from tagline.models.options import FILLED, READ, WRITTEN
 from tagline.models.registry import Kind, kinds
 from tagline.models.remote import RemoteCorpus
 from tagline.readers.corpus import TAG, Corpus
-from tagline.readers.description import FEW, counted, label_counts, seldom_labels
-from tagline.readers.labelled import LabelledFiles, check_labels
+from tagline.readers.corpus_summary import FEW, counted, label_counts, seldom_labels
+from tagline.readers.training_files import LabelledFiles, check_labels
 from tagline.training.running.progress import Budget, Reporter
 from tagline.writing import check_writable
 

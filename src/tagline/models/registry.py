@@ -30,6 +30,7 @@ class Kind:
         tagger: module and class of what answers for a model without scikit-learn, ``module:Class``; empty where the
             estimator does.
         packages, extra: what it needs beyond the base package, and the name under which pip installs that.
+        exports: whether its class has `export`, which writes a network as ONNX.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Kind:
     tagger: str = ""
     packages: tuple[str, ...] = ()
     extra: str = ""
+    exports: bool = False
 
     @property
     def class_name(self) -> str:
@@ -216,6 +218,7 @@ register(
         recipe="tagline.models.neural.recipe:NetworkRecipe",
         packages=("torch",),
         extra="torch",
+        exports=True,
     )
 )
 register(
@@ -228,5 +231,6 @@ register(
         recipe="tagline.models.neural.recipe:NetworkRecipe",
         packages=("torch", "transformers", "tokenizers"),
         extra="transformers",
+        exports=True,
     )
 )

@@ -12,7 +12,7 @@ from typing import Any
 
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
-from tagline.readers.tables import Table
+from tagline.readers.tabular import Table
 from tagline.training.running.progress import Reporter
 from tagline.types import Float64Array, IntArray
 

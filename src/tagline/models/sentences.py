@@ -9,7 +9,7 @@ from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError
 from tagline.readers.adapters import as_corpus, is_foreign
 from tagline.readers.corpus import TOKEN, Column, Corpus, Sentence
-from tagline.readers.tables import is_series
+from tagline.readers.tabular import is_series
 
 
 def as_sentences(X: Any) -> Any:
@@ -18,7 +18,7 @@ def as_sentences(X: Any) -> Any:
     A generator or a series is read, a data set or data frame and a list of `Sentence` become a corpus; all else is as
     it was.
     """
-    if is_foreign(X):
+    if isinstance(X, Corpus) or is_foreign(X):
         return as_corpus(X)
     if _is_read_once(X):
         X = list(X)

@@ -18,8 +18,8 @@ from tagline.models.cutting import AUTO, cut_for
 from tagline.models.entities import Reading
 from tagline.models.known_spans import KnownSpans
 from tagline.readers.corpus import Corpus
-from tagline.readers.sentences import split_sentences
-from tagline.readers.text import corpus_of_texts
+from tagline.readers.raw_text import corpus_of_texts
+from tagline.readers.sentence_splitting import split_sentences
 
 if TYPE_CHECKING:
     from tagline.models.answers import AnswerArrays

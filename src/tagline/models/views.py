@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.checks import check_whole, is_listing, shown_value
-from tagline.drawing.tables import Readable
+from tagline.drawing.result_tables import Readable
 from tagline.errors import InputError, visible
 from tagline.models.contract import Summary
 from tagline.models.provenance import log_line

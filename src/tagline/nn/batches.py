@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tagline.features.words import FormBatch
+from tagline.features.spellings import FormBatch
 from tagline.types import IntArray
 
 
@@ -23,7 +23,7 @@ class WordBatch:
     """B sentences over U distinct spellings, N tokens in all; all integers int64.
 
     Attributes:
-        forms, words, cases, characters: as in `tagline.features.words.FormBatch`.
+        forms, words, cases, characters: as in `tagline.features.spellings.FormBatch`.
         cells: ``[N]``, the cell ``b·T + t`` of each token in packed order: by step, within a step by falling length;
             None where it is not known, and the sentences are read as they are padded.
         device_lengths: ``[B]``, on the device.

@@ -17,7 +17,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from tagline.checks import check_whole
 from tagline.errors import InputError
-from tagline.features.words import NUM_CASES, PADDING
+from tagline.features.spellings import NUM_CASES, PADDING
 from tagline.nn.batches import WordBatch
 from tagline.nn.characters import CharacterCNN, CharacterLSTM
 from tagline.nn.dropout import VariationalDropout, WordDropout

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tagline.errors import InputError
-from tagline.features.words import PADDING
+from tagline.features.spellings import PADDING
 from tagline.nn.embedding import Embedding
 from tagline.nn.initialisation import fill_embedding, fill_lstm
 from tagline.nn.recurrent import OneWayLSTM

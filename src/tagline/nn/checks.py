@@ -16,19 +16,17 @@ import torch
 from torch import Tensor
 
 from tagline import compiled
-from tagline.chain.checks import forbidden_gold, no_path
+from tagline.chain.checks import no_path
 from tagline.chain.tensors import TensorChain
 from tagline.chain.tensors.dispatch import transforming
 from tagline.chain.tensors.types import as_array
 from tagline.checks import as_whole
 from tagline.errors import InputError, NoPathError
-from tagline.messages import message
-from tagline.nn.scripted import tracing
 
 AXES = {True: ("batch", "steps"), False: ("steps", "batch")}
 WRONG, FORBIDDEN = 1 | 4, 2  # what the core's look at values finds
-REMEDY = message("mask such tokens, or give their tag to the layer as ignore_index")
-TRACEABLE = message(
+REMEDY = "mask such tokens, or give their tag to the layer as ignore_index"
+TRACEABLE = (
     "for decoding, put tagline.nn.export.ViterbiDecoder(crf) in its place, which can be traced, scripted and exported"
 )
 FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
@@ -38,13 +36,13 @@ def check_tensors(emissions: Any, **others: Any) -> None:
     """Say which argument is no tensor; others than the emissions may be None."""
     for name, value in (("emissions", emissions), *others.items()):
         if not isinstance(value, Tensor) and (value is not None or name == "emissions"):
-            remedy = "" if value is None else message("; pass torch.as_tensor({name})", name=name)
-            raise InputError(
-                "{name}: expected a tensor of PyTorch, got {type}{remedy}",
-                name=name,
-                type=type(value).__name__,
-                remedy=remedy,
-            )
+            remedy = "" if value is None else f"; pass torch.as_tensor({name})"
+            raise InputError(f"{name}: expected a tensor of PyTorch, got {type(value).__name__}{remedy}")
+
+
+def tracing() -> bool:
+    """Whether `torch.jit.trace` is recording."""
+    return bool(torch.jit.is_tracing())  # type: ignore[attr-defined,no-untyped-call]
 
 
 def check_not_traced(remedy: str = TRACEABLE) -> None:
@@ -52,8 +50,7 @@ def check_not_traced(remedy: str = TRACEABLE) -> None:
     if tracing():
         raise InputError(
             "torch.jit.trace cannot record a CRF layer: the graph would give the answer to the example for every "
-            "input; {remedy}",
-            remedy=remedy,
+            f"input; {remedy}"
         )
 
 
@@ -62,17 +59,12 @@ def check_emissions(emissions: Tensor, num_tags: int, batch_first: bool) -> None
     if emissions.dim() != 3 or emissions.shape[2] != num_tags:
         axes = ", ".join(AXES[batch_first])
         raise InputError(
-            "emissions: expected shape [{axes}, {num_tags}] (batch_first={batch_first}), got {shape}",
-            axes=axes,
-            num_tags=num_tags,
-            batch_first=batch_first,
-            shape=list(emissions.shape),
+            f"emissions: expected shape [{axes}, {num_tags}] (batch_first={batch_first}), got {list(emissions.shape)}"
         )
     if emissions.dtype not in FLOATS:
         raise InputError(
-            "emissions: expected floating-point scores, got {dtype}; integers carry no gradient, so pass the "
-            "output of your last linear layer as it is",
-            dtype=emissions.dtype,
+            f"emissions: expected floating-point scores, got {emissions.dtype}; integers carry no gradient, so pass "
+            "the output of your last linear layer as it is"
         )
 
 
@@ -80,10 +72,8 @@ def check_same_shape(name: str, values: Tensor, emissions: Tensor) -> None:
     """Say where a shape is not that of the emissions' first two axes."""
     if values.shape != emissions.shape[:2]:
         raise InputError(
-            "{name}: expected shape {shape}, that of the emissions' first two axes, got {got}",
-            name=name,
-            shape=list(emissions.shape[:2]),
-            got=list(values.shape),
+            f"{name}: expected shape {list(emissions.shape[:2])}, that of the emissions' first two axes, "
+            f"got {list(values.shape)}"
         )
 
 
@@ -92,21 +82,19 @@ def check_tags(tags: Tensor, emissions: Tensor) -> None:
     if tags.dtype == torch.bool:
         if tags.shape != emissions.shape:
             raise InputError(
-                "tags: expected shape {shape} for sets of labels (booleans), got {got}",
-                shape=list(emissions.shape),
-                got=list(tags.shape),
+                f"tags: expected shape {list(emissions.shape)} for sets of labels (booleans), got {list(tags.shape)}"
             )
         return
     check_same_shape("tags", tags, emissions)
     if tags.dtype.is_floating_point or tags.dtype.is_complex:
-        raise InputError("tags: expected integers, or booleans [batch, steps, labels], got {dtype}", dtype=tags.dtype)
+        raise InputError(f"tags: expected integers, or booleans [batch, steps, labels], got {tags.dtype}")
 
 
 def as_mask(mask: Tensor, emissions: Tensor) -> Tensor:
     """Return a mask as booleans."""
     check_same_shape("mask", mask, emissions)
     if mask.dtype.is_complex:
-        raise InputError("mask: expected booleans or 0 and 1, got {dtype}", dtype=mask.dtype)
+        raise InputError(f"mask: expected booleans or 0 and 1, got {mask.dtype}")
     return mask if mask.dtype == torch.bool else mask != 0
 
 
@@ -114,16 +102,9 @@ def check_lengths(lengths: Tensor, emissions: Tensor, look: bool) -> None:
     """Say what is wrong with lengths ``[B]``; with `look`, with their values too."""
     B, T = emissions.shape[:2]
     if lengths.shape != (B,) or lengths.dtype.is_floating_point or lengths.dtype == torch.bool:
-        raise InputError(
-            "lengths: expected integers of shape [{B}], got {dtype} {shape}",
-            B=B,
-            dtype=lengths.dtype,
-            shape=list(lengths.shape),
-        )
+        raise InputError(f"lengths: expected integers of shape [{B}], got {lengths.dtype} {list(lengths.shape)}")
     if look and B and (int(lengths.min()) < 0 or int(lengths.max()) > T):
-        raise InputError(
-            "lengths: expected 0 to {T}, got {min} to {max}", T=T, min=int(lengths.min()), max=int(lengths.max())
-        )
+        raise InputError(f"lengths: expected 0 to {T}, got {int(lengths.min())} to {int(lengths.max())}")
 
 
 def looks(device: torch.device, check: bool) -> bool:
@@ -190,13 +171,8 @@ def check_tag_range(tags: Tensor, num_tags: int, remedy: str = REMEDY, places: P
     low, high = (int(end) for end in tags.aminmax())
     if low < 0 or high >= num_tags:
         first = int(((tags < 0) | (tags >= num_tags)).nonzero()[0])
-        wrong = message("{tags} at {places}", tags=int(tags[first]), places=places([first]))
-        raise InputError(
-            "tags: expected 0 to {last} where the mask is on, got {wrong}; {remedy}",
-            last=num_tags - 1,
-            wrong=wrong,
-            remedy=remedy,
-        )
+        wrong = f"{int(tags[first])} at {places([first])}"
+        raise InputError(f"tags: expected 0 to {num_tags - 1} where the mask is on, got {wrong}; {remedy}")
 
 
 def check_numbers(name: str, values: Tensor, places: Places = str) -> bool:
@@ -209,40 +185,25 @@ def check_numbers(name: str, values: Tensor, places: Places = str) -> bool:
     if bool(wrong.any()):
         place = places([int(axis) for axis in wrong.nonzero()[0]])
         raise InputError(
-            "{name}: expected finite scores, or -inf for what is forbidden, got {values} at {place}; look for a "
-            "division by zero or too high a learning rate",
-            name=name,
-            values=float(values[wrong][0]),
-            place=place,
+            f"{name}: expected finite scores, or -inf for what is forbidden, got {float(values[wrong][0])} at {place}; "
+            "look for a division by zero or too high a learning rate"
         )
     return not bool(torch.isneginf(values).any())
 
 
-def check_paths(log_z: Tensor) -> None:
-    """Raise where a sentence has no legal labelling, given log Z ``[B]``."""
-    if (sentence := _first_forbidden(log_z)) is not None:
-        raise no_path(sentence)
-
-
-def check_gold(log_likelihood: Tensor) -> None:
-    """Raise where the labels of a sentence are forbidden, given log p ``[B]``."""
-    if (sentence := _first_forbidden(log_likelihood)) is not None:
-        raise forbidden_gold(sentence)
-
-
-def check_student(negative_divergence: Tensor) -> None:
-    """Raise where a student forbids what its teacher allows, given −KL ``[B]``."""
-    if (sentence := _first_forbidden(negative_divergence)) is not None:
-        raise NoPathError(
-            "sentence {sentence}: expected a legal score for every labelling that the teacher allows, got one of "
-            "-inf (the divergence is infinite); relax the constraints, or give the teacher the same",
-            sentence=sentence,
-        )
-
-
-def _first_forbidden(values: Tensor) -> int | None:
+def check_legal(values: Tensor, error: Callable[[int], NoPathError] = no_path) -> None:
+    """Raise the error about the first sentence that is forbidden, given log Z, log p or −KL ``[B]``."""
     numbers = values.reshape(-1).tolist()  # there are few, so that an array operation takes longer
-    return numbers.index(-math.inf) if -math.inf in numbers else None
+    if -math.inf in numbers:
+        raise error(numbers.index(-math.inf))
+
+
+def unlike_teacher(sentence: int) -> NoPathError:
+    """The error for a student that forbids what its teacher allows."""
+    return NoPathError(
+        f"sentence {sentence}: expected a legal score for every labelling that the teacher allows, got one of -inf "
+        "(the divergence is infinite); relax the constraints, or give the teacher the same"
+    )
 
 
 def warn_of_probabilities(rows: Tensor) -> None:

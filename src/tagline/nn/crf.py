@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Unpack, overload
 
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor
 
 from tagline.chain import tensors
+from tagline.chain.checks import forbidden_gold
 from tagline.chain.tensors import TensorChain, batched, masked
 from tagline.chain.tensors.dispatch import transforming
 from tagline.chain.tensors.masked import PaddedBatch
@@ -24,7 +24,6 @@ from tagline.nn.decoded import Decoded, Ranked, lists_of
 from tagline.nn.losses import Objective
 from tagline.nn.packing import Packing
 from tagline.nn.padded import Extras, PaddedLayer
-from tagline.readers.rules import Rules
 from tagline.types import SpanQuery
 
 REDUCTIONS = ("none", "sum", "mean", "token_mean")
@@ -64,31 +63,6 @@ class CRF(PaddedLayer):
     >>> [len(path) for path in crf.decode(emissions, mask=tags >= 0)]
     [3, 2]
     """
-
-    def __init__(
-        self,
-        num_tags: int,
-        batch_first: bool = True,
-        *,
-        constraints: Rules | ArrayLike | None = None,
-        start_end: bool = True,
-        rank: int | None = None,
-        tied: ArrayLike | None = None,
-        frozen: bool = False,
-        ignore_index: int | Sequence[int] = -100,
-        check: bool = False,
-    ) -> None:
-        super().__init__(
-            num_tags,
-            batch_first,
-            ignore_index=ignore_index,
-            check=check,
-            constraints=constraints,
-            start_end=start_end,
-            rank=rank,
-            tied=tied,
-            frozen=frozen,
-        )
 
     def forward(
         self,
@@ -136,14 +110,16 @@ class CRF(PaddedLayer):
                 return self._loss_as_it_lies(whole, tags, reduction)
         batch = self._read(emissions, tags, mask, **extras)
         gold = batch.chain.first.new_zeros(batch.chain.num_rows) if batch.labels is None else batch.labels
-        if batch.checked:
-            losses.check_values(objective, batch.chain)
-        labelled = losses.needs_labels(objective)
-        if not labelled:
-            batch.require_paths()
+        labelled = True
+        if objective is not losses.nll:  # which reads labels, and has no values of its own
+            labelled = losses.needs_labels(objective)
+            if batch.checked:
+                losses.check_values(objective, batch.chain)
+            if not labelled:
+                batch.require_paths()
         value = objective(batch.chain, gold)
         if batch.checked:
-            (checks.check_gold if labelled else checks.check_student)(-value.detach())
+            checks.check_legal(-value.detach(), forbidden_gold if labelled else checks.unlike_teacher)
         return _reduced(value, batch.packing, reduction).to(batch.dtype)
 
     def _loss_as_it_lies(self, batch: PaddedBatch, tags: Tensor, reduction: str) -> Tensor:
@@ -168,7 +144,7 @@ class CRF(PaddedLayer):
         batch = self._read(emissions, None, mask, **extras)
         nodes = tensors.marginals(batch.chain)
         if batch.checked:  # without a legal path there is no distribution
-            checks.check_paths(_log_mass(batch.chain, nodes))
+            checks.check_legal(_log_mass(batch.chain, nodes))
         return self._axes(batch.packing.unpack(nodes, 0.0))
 
     @overload

@@ -22,8 +22,7 @@ from torch import Tensor, nn
 from torch._higher_order_ops.scan import scan
 
 from tagline.errors import InputError
-from tagline.messages import message
-from tagline.nn import scripted
+from tagline.nn import checks, scripted
 from tagline.nn.crf import CRF
 
 DYNAMIC_SHAPES: Any = tuple({0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC} for _ in range(2))
@@ -72,7 +71,7 @@ class ViterbiDecoder(nn.Module):
 
     @torch.jit.unused
     def _scanned(self, emissions: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-        if scripted.tracing():
+        if checks.tracing():
             parts = (self.transitions, self.start, self.end)
             traced: tuple[Tensor, Tensor] = scripted.compiled(scripted.decode)(emissions, counts, *parts, self.pad_tag)
             return traced
@@ -138,11 +137,7 @@ def write_onnx(
     """
     for package in ("onnx", "onnxscript"):
         if find_spec(package) is None:
-            raise ImportError(
-                message(
-                    "ONNX needs the package {package}; install it with: pip install 'tagline[onnx]'", package=package
-                )
-            )
+            raise ImportError(f"ONNX needs the package {package}; install it with: pip install 'tagline[onnx]'")
     shapes = tuple(dict.fromkeys(range(min(2, value.dim())), torch.export.Dim.DYNAMIC) for value in example.values())
     with _quietly():
         try:
@@ -158,17 +153,11 @@ def write_onnx(
             )
         except torch.onnx.OnnxExporterError as error:
             shown = str(error.__cause__ or error).strip().partition("\n")[0][:300]
-            raise InputError(
-                "export: expected a network that PyTorch's exporter can write, got: {shown}", shown=shown
-            ) from error
+            raise InputError(f"export: expected a network that PyTorch's exporter can write, got: {shown}") from error
         assert program is not None
         written = program.model.opset_imports[""]
         if opset is not None and written != opset:  # the exporter only warns
-            raise InputError(
-                "opset: expected a version that the exporter can write, such as {written}, got {opset}",
-                written=written,
-                opset=opset,
-            )
+            raise InputError(f"opset: expected a version that the exporter can write, such as {written}, got {opset}")
         _forget_origins(program)
         program.save(str(path))
 

@@ -58,7 +58,7 @@ class Graph(nn.Module):
 
 
 class WordGraph(Graph):
-    """A BiLSTM tagger over what a `tagline.features.words.FormBatch` holds."""
+    """A BiLSTM tagger over what a `tagline.features.spellings.FormBatch` holds."""
 
     INPUTS = {"forms": (2, 3), "words": (4,), "cases": (4,), "characters": (4, 5), "lengths": (2,)}  # noqa: RUF012
 

@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from tagline.chain.checks import forbidden_gold
 from tagline.chain.tensors import TensorChain
 from tagline.errors import InputError
 from tagline.nn import checks, losses
@@ -158,7 +159,7 @@ class SoftmaxHead(Head):
             terms = self._of_labels(emissions, torch.where(inside, labels, 0))
         values = torch.where(inside, terms, 0.0).sum(1)
         if look:
-            checks.check_gold(-values)
+            checks.check_legal(-values, forbidden_gold)
         return values
 
     def _of_labels(self, emissions: Tensor, labels: Tensor) -> Tensor:
@@ -263,7 +264,7 @@ class Tagger(nn.Module):
         groups: dict[tuple[str, bool], dict[str, Any]] = {}
         for name, parameter in self.named_parameters():
             if parameter.requires_grad:
-                key = max((key for key in rates if _begins(name, key)), key=len, default="")
+                key = max((key for key in rates if f"{name}.".startswith(f"{key}.")), key=len, default="")
                 group = {"params": [], "rate": float(rates.get(key, 1.0)), "name": key or "rest"}
                 if name in fixed:
                     group |= {"weight_decay": 0.0, "name": f"{group['name']}, no decay"}
@@ -283,7 +284,3 @@ def _is_watched(module: nn.Module) -> bool:
     """Whether a part of a network does not train, or has hooks, which would not be called."""
     hooks = module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
     return not module.training or bool(hooks)
-
-
-def _begins(name: str, key: str) -> bool:
-    return name == key or name.startswith(f"{key}.")

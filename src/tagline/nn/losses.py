@@ -249,7 +249,7 @@ class Distillation:
                     theirs=theirs,
                 )
         try:
-            checks.check_paths(tensors.log_partition(self.teacher.detach()))
+            checks.check_legal(tensors.log_partition(self.teacher.detach()))
         except NoPathError as error:
             raise NoPathError("teacher: {error}", error=error) from None
 

@@ -95,7 +95,15 @@ def by_lengths(lengths: Tensor, T: int) -> Packing:
 def by_mask(mask: Tensor) -> Packing:
     """Pack a batch, given which tokens count, ``[B, T]`` booleans in any pattern."""
     if mask.is_cpu and not torch.compiler.is_compiling() and not transforming():
-        return _packed(mask)
+        B, T = mask.shape
+        if compiled.core is not None and (runs := compiled.core.runs_of(as_array(mask))) is not None:
+            return Packing((B, T), torch.from_numpy(runs[0]), torch.from_numpy(runs[1]), mask)
+        counted = np.flatnonzero(mask.numpy())  # NumPy, because small operations take it a third of the time
+        if len(counted) == B * T:
+            return everything(B, T, mask.device)
+        offsets = np.searchsorted(counted, np.arange(B + 1) * T)
+        first, lengths = torch.from_numpy(offsets[:-1]), torch.from_numpy(np.diff(offsets))
+        return Packing((B, T), first, lengths, mask, torch.from_numpy(counted))
     if (places := permuted(mask)) is not None:
         first, lengths, rows, slots = places
         return Packing((mask.shape[0], mask.shape[1]), first, lengths, mask, rows, slots)
@@ -115,18 +123,6 @@ def of(batch: PaddedBatch, tags: Tensor) -> Packing:
 
 def _grid(B: int, T: int, device: torch.device) -> Tensor:
     return torch.arange(0, B * T, T, device=device) if T else torch.zeros(B, dtype=torch.int64, device=device)
-
-
-def _packed(mask: Tensor) -> Packing:
-    B, T = mask.shape
-    if compiled.core is not None and (runs := compiled.core.runs_of(as_array(mask))) is not None:
-        return Packing((B, T), torch.from_numpy(runs[0]), torch.from_numpy(runs[1]), mask)
-    rows = np.flatnonzero(mask.numpy())  # NumPy, because small operations take it a third of the time
-    if len(rows) == B * T:
-        return everything(B, T, mask.device)
-    offsets = np.searchsorted(rows, np.arange(B + 1) * T)
-    first, lengths = torch.from_numpy(offsets[:-1]), torch.from_numpy(np.diff(offsets))
-    return Packing((B, T), first, lengths, mask, torch.from_numpy(rows))
 
 
 def _permuted(mask: Tensor) -> Packing:

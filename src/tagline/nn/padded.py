@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from tagline.chain import tensors
@@ -16,7 +17,7 @@ from tagline.errors import InputError
 from tagline.nn import checks, packing
 from tagline.nn.packing import Packing
 from tagline.nn.parameters import TransitionModule, as_type
-from tagline.nn.scripted import tracing
+from tagline.readers.rules import Rules
 
 
 class Extras(TypedDict, total=False):
@@ -48,22 +49,32 @@ class LayerInput:
     def legal(self, log_z: Tensor) -> Tensor:
         """Return log Z ``[B]``; where values are checked, raise if a sentence has no legal labelling."""
         if self.checked:
-            checks.check_paths(log_z)
+            checks.check_legal(log_z)
         return log_z
 
     def require_paths(self) -> None:
         """Do what `legal` does, for answers that do not say whether there is a legal labelling."""
         if self.checked and not self.chain.free:
-            checks.check_paths(tensors.log_partition(self.chain.detach()))
+            checks.check_legal(tensors.log_partition(self.chain.detach()))
 
 
 class PaddedLayer(TransitionModule):
     """A layer with the scores of a CRF that reads padded batches; see `tagline.nn.CRF` for the arguments."""
 
     def __init__(
-        self, num_tags: int, batch_first: bool, *, ignore_index: int | Sequence[int], check: bool, **parameters: Any
+        self,
+        num_tags: int,
+        batch_first: bool = True,
+        *,
+        constraints: Rules | ArrayLike | None = None,
+        start_end: bool = True,
+        rank: int | None = None,
+        tied: ArrayLike | None = None,
+        frozen: bool = False,
+        ignore_index: int | Sequence[int] = -100,
+        check: bool = False,
     ) -> None:
-        super().__init__(num_tags, **parameters)
+        super().__init__(num_tags, constraints=constraints, start_end=start_end, rank=rank, tied=tied, frozen=frozen)
         self.batch_first = batch_first
         self.check = check
         self.ignore_index = (ignore_index,) if isinstance(ignore_index, int) else tuple(ignore_index)
@@ -92,7 +103,7 @@ class PaddedLayer(TransitionModule):
                 None if part is None else part.transpose(0, 1) for part in (tags, mask, allowed, transitions)
             )
         places = self._packing(emissions, tags, mask, lengths, checked)
-        dtype = self._dtype(emissions)
+        dtype = torch.float64 if torch.float64 in (emissions.dtype, self.dtype) else torch.float32
         rows = as_type(places.pack(emissions), dtype)
         pairs, start, end = self.scores(dtype)
         if allowed is not None:
@@ -102,10 +113,14 @@ class PaddedLayer(TransitionModule):
         labels = None if tags is None else places.pack(tags)
         if labels is not None and labels.dtype != torch.bool:
             labels = as_type(labels, torch.int64)
-        free = checked and not self.constrained and allowed is None and transitions is None  # as `_look` will find
+        free = checked and not self.constrained and allowed is None and transitions is None  # as the look will find
         chain = places.chain(rows, pairs, start, end, free)
         if checked:
-            chain = self._look(chain, labels, places.steps)
+            finite = checks.check_values(chain, labels, steps=places.steps)
+            if not self._looked_at_emissions and labels is not None:
+                self._looked_at_emissions = True
+                checks.warn_of_probabilities(chain.emissions[chain.inside()])
+            chain = chain if chain.free == finite else replace(chain, free=finite)
         return LayerInput(places, chain, labels, checked, dtype)
 
     def _as_it_lies(
@@ -122,7 +137,11 @@ class PaddedLayer(TransitionModule):
         plain = allowed is None and transitions is None and (tags is None or tags.dtype != torch.bool)
         if not plain or checks.looks(emissions.device, self.check) or not masked.answers(emissions, self.num_tags):
             return None
-        if self._dtype(emissions) != torch.float32 or (lengths is not None and mask is not None) or tracing():
+        if (
+            torch.float64 in (emissions.dtype, self.dtype)
+            or (lengths is not None and mask is not None)
+            or checks.tracing()
+        ):
             return None
         checks.check_emissions(emissions, self.num_tags, self.batch_first)
         if tags is not None:
@@ -158,17 +177,6 @@ class PaddedLayer(TransitionModule):
                 counts = tags != ignored
                 mask = counts if mask is None else mask & counts
         return packing.everything(B, T, emissions.device) if mask is None else packing.by_mask(mask)
-
-    def _dtype(self, emissions: Tensor) -> torch.dtype:
-        return torch.float64 if torch.float64 in (emissions.dtype, self.dtype) else torch.float32
-
-    def _look(self, chain: TensorChain, labels: Tensor | None, steps: Callable[[], Tensor]) -> TensorChain:
-        """Check values; return the chain with what was learnt of it."""
-        finite = checks.check_values(chain, labels, steps=steps)
-        if not self._looked_at_emissions and labels is not None:
-            self._looked_at_emissions = True
-            checks.warn_of_probabilities(chain.emissions[chain.inside()])
-        return chain if chain.free == finite else replace(chain, free=finite)
 
     def _axes(self, values: Tensor, batch_axis: int = 0) -> Tensor:
         """Return values ``[…, batch, steps, …]`` with the axes in the order that the layer was made for."""

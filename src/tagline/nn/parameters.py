@@ -57,19 +57,15 @@ class TransitionModule(ConstantModule):
             self.tied_transitions = nn.Parameter(torch.empty(int(self._groups.values.max()) + 1))
         else:
             self.transitions = nn.Parameter(torch.empty(L, L))
-        self._forbid(constraints)
-        self._place_constants()
-        self.reset_parameters()
-        if frozen:
-            self.requires_grad_(False)
-
-    def _forbid(self, constraints: Rules | ArrayLike | None) -> None:
-        L = self.num_tags
         rules = constraints if isinstance(constraints, Rules) else None
         follow = constraints if rules is None else rules.transitions
         self._may_follow = None if follow is None else _as_rules(follow, (L, L))
         self._may_start = None if rules is None else _as_rules(rules.start, (L,))
         self._may_end = None if rules is None else _as_rules(rules.end, (L,))
+        self._place_constants()
+        self.reset_parameters()
+        if frozen:
+            self.requires_grad_(False)
 
     def reset_parameters(self) -> None:
         """Draw every parameter anew, uniformly from −0.1 to 0.1."""
@@ -88,7 +84,15 @@ class TransitionModule(ConstantModule):
 
     def scores(self, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
         """Return transitions ``[L, L]``, start and end ``[L]`` in a type of number, −∞ where they are forbidden."""
-        transitions = self._transitions(dtype)
+        if self.rank is not None:
+            left, right = self.transitions_from.to(dtype), self.transitions_to.to(dtype)
+            with torch.autocast(left.device.type, enabled=False):
+                transitions = left @ right
+        elif "tied_transitions" in self._parameters:
+            tied = self.tied_transitions.to(dtype)
+            transitions = tied[self._groups.on(tied.device)]
+        else:
+            transitions = as_type(self.transitions, dtype)
         if self.start_end:
             start, end = as_type(self.start_transitions, dtype), as_type(self.end_transitions, dtype)
         else:
@@ -100,16 +104,6 @@ class TransitionModule(ConstantModule):
             _where_allowed(self._may_start, start),
             _where_allowed(self._may_end, end),
         )
-
-    def _transitions(self, dtype: torch.dtype) -> Tensor:
-        if self.rank is not None:
-            left, right = self.transitions_from.to(dtype), self.transitions_to.to(dtype)
-            with torch.autocast(left.device.type, enabled=False):
-                return left @ right
-        if "tied_transitions" in self._parameters:
-            tied = self.tied_transitions.to(dtype)
-            return tied[self._groups.on(tied.device)]
-        return as_type(self.transitions, dtype)
 
     @torch.no_grad()
     def initialise_from_tags(self, sequences: Iterable[Sequence[int]], smoothing: float = 1.0) -> None:

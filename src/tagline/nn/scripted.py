@@ -51,11 +51,6 @@ def decode(
     return padded, torch.where(counts.any(1), scores, torch.zeros_like(scores))
 
 
-def tracing() -> bool:
-    """Whether `torch.jit.trace` is recording."""
-    return bool(torch.jit.is_tracing())  # type: ignore[attr-defined,no-untyped-call]
-
-
 @cache
 def compiled(function: Any) -> Any:
     """Compile a function of this kind, so that a trace calls it instead of unrolling it."""

@@ -6,7 +6,7 @@ others are figures of matplotlib (extra ``plot``) and return axes. All take ``pa
 
 from __future__ import annotations
 
-from tagline.drawing.spans import Mark, Picture, Piece, colours_of
+from tagline.drawing.coloured_spans import Mark, Picture, Piece, colours_of
 from tagline.plots.doors import (
     confusion,
     explanation,
@@ -18,8 +18,8 @@ from tagline.plots.doors import (
     types,
     weights,
 )
-from tagline.plots.readings import spans
-from tagline.plots.tables import TokenTable, backward_table, forward_table, viterbi_table
+from tagline.plots.recursion_tables import TokenTable, backward_table, forward_table, viterbi_table
+from tagline.plots.span_pictures import spans
 from tagline.plots.trellises import Trellis, trellis
 
 __all__ = [

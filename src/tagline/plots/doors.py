@@ -10,15 +10,14 @@ import math
 from typing import Any
 
 from tagline.checks import check_whole, shown_value
-from tagline.drawing.bars import plot_bars
+from tagline.drawing.charts import plot_bars, plot_training
 from tagline.drawing.figures import Path
-from tagline.drawing.training import plot_training
 from tagline.errors import InputError
 from tagline.evaluation.calibration import Reliability
 from tagline.evaluation.plots import plot_confusion, plot_reliability, plot_transitions, plot_types
 from tagline.evaluation.report import Report
-from tagline.evaluation.spans import SpanScores
-from tagline.evaluation.tokens import TokenScores, evaluate_tokens
+from tagline.evaluation.span_scores import SpanScores
+from tagline.evaluation.token_scores import TokenScores, evaluate_tokens
 from tagline.models.explanations import Explanation, TokenExplanation
 from tagline.types import Chain
 

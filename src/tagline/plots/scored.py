@@ -15,7 +15,7 @@ from tagline.checks import check_whole, is_listing, shown_value
 from tagline.errors import InputError
 from tagline.models.cutting import cut_for
 from tagline.readers.corpus import Corpus, Sentence
-from tagline.readers.text import corpus_of_texts
+from tagline.readers.raw_text import corpus_of_texts
 from tagline.types import Chain, IntArray
 
 MOST_PAIRS = 16_000_000  # numbers of the table of pairs: 128 MB

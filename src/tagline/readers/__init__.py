@@ -8,14 +8,14 @@ from tagline.checks import check_choice
 from tagline.errors import InputError
 from tagline.readers.adapters import as_corpus, to_dataset
 from tagline.readers.columns import iter_columns, read_columns, write_columns
+from tagline.readers.compressed import PARQUET, plain_name
 from tagline.readers.conllu import read_conllu, write_conllu
 from tagline.readers.corpus import Column, Corpus, Sentence
-from tagline.readers.description import Description, describe
+from tagline.readers.corpus_summary import Description, describe
 from tagline.readers.jsonl import read_jsonl, write_jsonl
-from tagline.readers.packing import PARQUET, plain_name
-from tagline.readers.sentences import split_sentences
+from tagline.readers.raw_text import corpus_of_texts, read_text, tokenize, write_text
+from tagline.readers.sentence_splitting import split_sentences
 from tagline.readers.sources import PathLike, name_of
-from tagline.readers.text import corpus_of_texts, read_text, tokenize, write_text
 from tagline.readers.words import corpus_of_words, read_words, write_words
 
 __all__ = [

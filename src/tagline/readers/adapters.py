@@ -12,7 +12,7 @@ from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError, MissingPackageError
 from tagline.ragged import offsets_of
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
-from tagline.readers.tables import Table, as_table, groups_of, is_frame
+from tagline.readers.tabular import Table, as_table, groups_of, is_frame
 
 TOKEN_NAMES = ("tokens", "words", "token", "word", "form")
 TAG_NAMES = ("tags", "ner_tags", "pos_tags", "chunk_tags", "labels", "tag", "label")

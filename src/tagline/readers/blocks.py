@@ -13,7 +13,7 @@ import numpy as np
 
 from tagline.checks import check_whole
 from tagline.errors import InputError
-from tagline.readers.packing import position_of
+from tagline.readers.compressed import position_of
 from tagline.readers.sources import BOM, PathLike, Recoder, bad_utf8, name_of, open_source, whole_check
 
 BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")

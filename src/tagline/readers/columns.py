@@ -23,7 +23,6 @@ from tagline.readers.sources import (
     Bytes,
     PathLike,
     bad_utf8,
-    encoding_of,
     is_plain,
     name_of,
     open_target,
@@ -127,9 +126,8 @@ def read_columns(
     ([['Anna']], [['NNP']], [['B-PER']])
     """
     form, source = ColumnFormat(names, label, comment, docstart, strict), name_of(path)
-    encoding = encoding_of(path, encoding)
     if is_plain(path, encoding):
-        pieces = [parse_block(read_bytes(path), form, source, 0, 0)[0]]
+        pieces = [parse_block(read_bytes(path, encoding), form, source, 0, 0)[0]]
     else:
         blocks = whole_sentences(read_blocks(path, encoding, PIECE_BYTES), BLANK_LINE, source)
         pieces = list(parse_blocks(blocks, form, source))

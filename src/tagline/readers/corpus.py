@@ -20,7 +20,7 @@ from tagline.ragged import offsets_of, take_rows
 from tagline.types import IntArray
 
 if TYPE_CHECKING:
-    from tagline.readers.description import Description
+    from tagline.readers.corpus_summary import Description
 
 Ids = NDArray[np.int32]
 
@@ -344,7 +344,7 @@ class Corpus:
         >>> Corpus.from_sentences([(["Anna", "sings"], ["B-PER", "O"])]).describe().entities
         {'PER': 1}
         """
-        from tagline.readers.description import describe
+        from tagline.readers.corpus_summary import describe
 
         return describe(self)
 

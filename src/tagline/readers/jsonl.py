@@ -18,9 +18,9 @@ from tagline.ragged import offsets_of
 from tagline.readers.blocks import read_lines
 from tagline.readers.columns import refuse_others
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
+from tagline.readers.raw_text import tokenize
 from tagline.readers.schemes import spans_to_tags, tags_to_spans
 from tagline.readers.sources import PathLike, name_of, open_target, warn_skipped
-from tagline.readers.text import tokenize
 
 Row: TypeAlias = list[str]
 Places: TypeAlias = list[tuple[int, int]]

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tagline.errors import InputError
-from tagline.readers.packing import Limit, PathLike, Pieces, arrow_for
+from tagline.readers.compressed import Limit, PathLike, UnpackedStream, arrow_for
 from tagline.readers.parquet_pages import NUM_VALUES, UNPACKED, groups_of, sizes_of
 
 ROWS = 1024  # that are read at once
@@ -23,7 +23,7 @@ OBJECT_BYTES = 64  # of a value in Python, beside its letters
 BATCH_BYTES = 1 << 26  # of objects that are made at once, where several rows are
 
 
-class ParquetLines(Pieces):
+class ParquetLines(UnpackedStream):
     """The rows of a ``.parquet`` file as JSON lines."""
 
     def __init__(self, path: PathLike) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tagline.drawing.spans import Mark, Picture, Piece, cut
-from tagline.readers.conversion import tags_to_spans
+from tagline.drawing.coloured_spans import Mark, Picture, Piece, cut
 from tagline.readers.corpus import Corpus, Sentence
 from tagline.readers.detection import detect
-from tagline.readers.text import is_wide
+from tagline.readers.raw_text import is_wide
+from tagline.readers.scheme_conversion import tags_to_spans
 
 MOST_SENTENCES = 5  # of a corpus that are shown
 MOST_TOKENS = 300  # of a sentence

@@ -6,7 +6,7 @@ letter stands for which role:
     O outside, B first token of a span, I inside, E last token, S a span of one token.
 
 BILOU, BMEWO and BMES are BIOES in other letters. Spans are read in `tagline.readers.spans`, written in
-`tagline.readers.writing`, checked in `tagline.readers.validation`, recognised in `tagline.readers.detection`.
+`tagline.readers.tag_writing`, checked in `tagline.readers.validation`, recognised in `tagline.readers.detection`.
 Reference: Tjong Kim Sang and Veenstra, Representing Text Chunks, EACL 1999 (IOB1, IOB2, IOE1, IOE2).
 """
 

@@ -8,11 +8,11 @@
 
 from __future__ import annotations
 
-from tagline.readers.conversion import LossyConversionWarning, convert, tags_to_spans
 from tagline.readers.detection import Detection, detect
 from tagline.readers.rules import SCHEMES, Rules, Scheme, legal, scheme
+from tagline.readers.scheme_conversion import LossyConversionWarning, convert, tags_to_spans
+from tagline.readers.tag_writing import spans_to_tags, write_tags
 from tagline.readers.validation import POLICIES, Repair, Violation, repair, validate
-from tagline.readers.writing import spans_to_tags, write_tags
 
 __all__ = [
     "POLICIES",

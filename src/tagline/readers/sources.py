@@ -8,6 +8,7 @@ crash leaves the old file whole.
 from __future__ import annotations
 
 import codecs
+import glob
 import gzip
 import logging
 import os
@@ -24,8 +25,8 @@ from numpy.typing import NDArray
 
 from tagline.checks import shown_value
 from tagline.errors import InputError, StorageError
+from tagline.readers.compressed import PACKED, PARQUET, ZSTD, open_packed
 from tagline.readers.encodings import AUTO, guess, tell
-from tagline.readers.packing import PACKED, PARQUET, ZSTD, open_packed
 from tagline.writing import REMEDIES, open_new
 
 logger = logging.getLogger("tagline")
@@ -53,6 +54,28 @@ def checked_path(path: PathLike) -> str:
     return text
 
 
+def files_named(names: Sequence[str]) -> list[str]:
+    """Return the files that names stand for: folders are their files, ``*`` and ``?`` are patterns, ``**`` goes deep.
+
+    Files of a folder come in the order of their names; hidden ones are left out.
+    """
+    paths: list[str] = []
+    for name in names:
+        if name == "-" or os.path.isfile(checked_path(name)):
+            found = [name]
+        elif os.path.isdir(name):
+            entries = sorted(entry for entry in os.listdir(name) if not entry.startswith("."))
+            found = [path for entry in entries if os.path.isfile(path := os.path.join(name, entry))]
+        elif glob.has_magic(name):
+            found = sorted(path for path in glob.glob(name, recursive=True) if os.path.isfile(path))
+        else:
+            found = [name]  # its reader says that it is not there
+        if not found:
+            raise InputError(f"{name}: expected files, got none; check the folder or the pattern")
+        paths += found
+    return paths
+
+
 @contextmanager
 def open_source(path: PathLike) -> Iterator[IO[bytes]]:
     """Open for reading bytes; a missing file, a directory and broken gzip are clear errors."""
@@ -77,27 +100,17 @@ def open_source(path: PathLike) -> Iterator[IO[bytes]]:
 
 def read_bytes(path: PathLike, encoding: str = "utf-8") -> Bytes:
     """Return a whole source as UTF-8 bytes without a byte order mark."""
-    encoding = encoding_of(path, encoding)
+    _check_encoding(encoding)
     with open_source(path) as stream:
         check_whole = whole_check(stream, path)
         data = stream.read()
         check_whole(len(data))
+    if encoding == AUTO:  # by the first bytes that are not ASCII
+        samples = (data[place : place + SAMPLE] for place in range(0, len(data), SAMPLE))
+        encoding = next((guess(sample) for sample in samples if not sample.isascii()), "utf-8")
+        tell(name_of(path), encoding)
     array = np.frombuffer(recode(data, encoding, name_of(path)) if encoding != "utf-8" else data, np.uint8)
     return array[3:] if array[:3].tobytes() == BOM else array
-
-
-def encoding_of(path: PathLike, encoding: str) -> str:
-    """Return the encoding of a file where it is to be guessed; of a pipe, "auto" still: its reader guesses."""
-    _check_encoding(encoding)
-    if encoding != AUTO or not os.path.isfile(checked_path(path)):
-        return encoding
-    with open_source(path) as stream:
-        while block := stream.read(SAMPLE):
-            if not block.isascii():
-                guessed = guess(block)
-                tell(name_of(path), guessed)
-                return guessed
-    return "utf-8"
 
 
 def whole_check(stream: IO[bytes], path: PathLike) -> Callable[[int], None]:
@@ -120,10 +133,9 @@ def whole_check(stream: IO[bytes], path: PathLike) -> Callable[[int], None]:
 
 
 def is_plain(path: PathLike, encoding: str = "utf-8") -> bool:
-    """Say whether a source is a plain file of UTF-8, neither packed nor a pipe, whose size is known."""
+    """Say whether a source is a plain file of UTF-8, as far as is known: neither packed nor a pipe, and not empty."""
     text = checked_path(path)
-    _check_encoding(encoding)
-    plain = text != "-" and not text.endswith(PACKED) and encoding == "utf-8"
+    plain = text != "-" and not text.endswith(PACKED) and encoding in ("utf-8", AUTO)
     return plain and os.path.isfile(text) and os.path.getsize(text) > 0
 
 
@@ -158,7 +170,8 @@ class Recoder:
         try:
             text = self.decoder.decode(data, final)
         except UnicodeDecodeError as error:
-            raise wrong_encoding(self.name, error, self.encoding, self.lines, self._before(error, data)) from None
+            before = self.bytes + len(data) - len(error.object)  # the error may begin in the last block
+            raise wrong_encoding(self.name, error, self.encoding, self.lines, before) from None
         except UnicodeError as error:  # no byte order mark
             raise InputError(
                 f"{self.name}:1: expected {self.encoding} text, got something else ({error}); name the right encoding, "
@@ -184,10 +197,6 @@ class Recoder:
         self.encoding = guess(data)
         tell(self.name, self.encoding)
         self.decoder = None if self.encoding == "utf-8" else _decoder_of(self.encoding)()
-
-    def _before(self, error: UnicodeDecodeError, data: bytes) -> int:
-        """Return how many bytes stand before those of the error, which may begin in the last block."""
-        return self.bytes + len(data) - len(error.object)
 
 
 def _check_encoding(encoding: object) -> None:

@@ -22,9 +22,9 @@ from tagline.readers.columns import BrokenLineError, ColumnFormat, parse_block
 from tagline.readers.corpus import TOKEN, Column, Corpus
 from tagline.readers.jsonl import parse_json
 from tagline.readers.looks import TEXT, UNCLEAR, look_at
-from tagline.readers.sentences import split_sentences
+from tagline.readers.raw_text import Cut, corpus_of_texts
+from tagline.readers.sentence_splitting import split_sentences
 from tagline.readers.sources import PathLike, bad_utf8, name_of
-from tagline.readers.text import Cut, corpus_of_texts
 from tagline.readers.words import corpus_of_words
 
 INPUTS = ("columns", "jsonl", "text", "words")
@@ -105,7 +105,7 @@ def read_stream(
     for block in whole_sentences(blocks, LINE, name):
         good, error = _decoded(block, number, name, skip)
         if form.split and form.form == "text":
-            good = _split(good)
+            good = [(n, line[start:end]) for n, line in good for start, end in split_sentences(line)]
         read, broken = parse(good, cut, name, skip)
         if len(read.corpus):
             yield read
@@ -203,10 +203,6 @@ def _decoded(block: bytes, number: int, name: str, skip: Tell | None) -> tuple[_
                 return good, error
             skip(str(error))
     return good, None
-
-
-def _split(lines: _Lines) -> _Lines:
-    return [(n, line[start:end]) for n, line in lines for start, end in split_sentences(line)]
 
 
 def _texts(lines: _Lines, cut: Cut, name: str, skip: Tell | None) -> tuple[Block, None]:

@@ -22,8 +22,8 @@ from tagline.ragged import first_entries
 from tagline.readers.corpus import TAG, Column
 from tagline.readers.rules import FAMILY_RULES, MISFIT, ROLES, SEPARATORS, Scheme, scheme, tag_codes
 from tagline.readers.spans import SpanArray, find_spans
+from tagline.readers.tag_writing import write_tags
 from tagline.readers.tagged import Form, Tagged, Tags
-from tagline.readers.writing import write_tags
 from tagline.types import BoolArray, IntArray
 
 POLICIES = ("conlleval", "discard", "raise")

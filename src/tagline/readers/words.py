@@ -19,7 +19,7 @@ from tagline.readers.columns import refuse_others
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.sources import PathLike, name_of, open_target
 from tagline.readers.spans import SpanArray
-from tagline.readers.writing import write_tags
+from tagline.readers.tag_writing import write_tags
 from tagline.types import BoolArray, IntArray
 
 SCHEME = "BMES-words"

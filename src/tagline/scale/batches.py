@@ -23,8 +23,8 @@ from tagline.models.contract import Model
 from tagline.models.cutting import AUTO, cut_for
 from tagline.ragged import offsets_of
 from tagline.readers.corpus import TOKEN, Column, Corpus
+from tagline.readers.raw_text import corpus_of_texts
 from tagline.readers.sources import PathLike, checked_path
-from tagline.readers.text import corpus_of_texts
 from tagline.scale.cluster import import_ray, quiet_data
 
 TEXT, TOKENS, TAGS, SPANS, PROBABILITIES = "text", "tokens", "tags", "spans", "probabilities"
@@ -170,7 +170,7 @@ def tag(dataset: Any, model: PathLike | Model, *, workers: int | None = None, **
     tagger = udf(model, **asked)
     count = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
     return dataset.map_batches(
-        _Actor,
+        _TaggingActor,
         fn_constructor_args=(tagger,),
         batch_format="pyarrow",
         batch_size=ROWS,
@@ -179,7 +179,7 @@ def tag(dataset: Any, model: PathLike | Model, *, workers: int | None = None, **
     )
 
 
-class _Actor:
+class _TaggingActor:
     """Holds the tagger in a process of its own, with one thread: the actors are the threads."""
 
     def __init__(self, tagger: BatchTagger) -> None:

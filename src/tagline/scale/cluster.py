@@ -257,15 +257,16 @@ def _unreachable(address: str, place: str, got: str) -> InputError:
 
 def _nodes(ray: Any) -> tuple[Node, ...]:
     nodes = [
-        Node(node["NodeID"], _node_name(node), int(node["Resources"].get("CPU", 0)), _spilled_bytes(node["NodeID"]))
+        Node(
+            node["NodeID"],
+            f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})",
+            int(node["Resources"].get("CPU", 0)),
+            _spilled_bytes(node["NodeID"]),
+        )
         for node in ray.nodes()
         if node["Alive"]
     ]
     return tuple(sorted(nodes, key=lambda node: (node.name, node.id)))
-
-
-def _node_name(node: dict[str, Any]) -> str:
-    return f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})"
 
 
 def _check_versions(ray: Any, cluster: Cluster, place: str) -> None:

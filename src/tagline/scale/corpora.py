@@ -14,8 +14,8 @@ from tagline.errors import InputError
 from tagline.models.remote import RemoteCorpus, RemoteLesson, RemoteSeries, SeriesWanted, Tally
 from tagline.readers import format_of, read
 from tagline.readers.corpus import TAG, Corpus
-from tagline.readers.labelled import LabelledFiles
-from tagline.readers.tables import Table, is_csv, read_csv
+from tagline.readers.tabular import Table, is_csv, read_csv
+from tagline.readers.training_files import LabelledFiles
 from tagline.scale.cluster import Cluster, connected
 from tagline.scale.crf import Overview, Setting, Tell, crf_lesson, look_over
 from tagline.scale.shards import fetched, read_shard, shards

@@ -26,7 +26,7 @@ from tagline.models.crf.fitting import chosen_pairs
 from tagline.models.crf.parameters import Parameters
 from tagline.models.remote import RemoteLesson
 from tagline.ragged import row_offsets
-from tagline.readers.labelled import LabelledFiles
+from tagline.readers.training_files import LabelledFiles
 from tagline.scale.averaging import Descents, averaged
 from tagline.scale.cluster import import_ray
 from tagline.scale.holders import Job, Names, Numbering, Plan, added

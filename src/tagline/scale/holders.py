@@ -27,8 +27,8 @@ from tagline.models.crf.extraction import Way
 from tagline.models.labelled import numbered, sentence_weights
 from tagline.ragged import offsets_of
 from tagline.readers.corpus import Corpus
-from tagline.readers.labelled import LabelledFiles
 from tagline.readers.rules import Rules
+from tagline.readers.training_files import LabelledFiles
 from tagline.scale.shards import Shard, at_node, read_shard
 from tagline.scale.surveys import Piece, Settlement
 from tagline.training.lanes import Branch, branches

@@ -25,7 +25,7 @@ RETRIES = 3  # of a trial whose node is lost
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What a search has found.
 
     Attributes:
@@ -63,7 +63,7 @@ def search(
     ray: bool = False,
     address: str | None = None,
     notice: Callable[[str], None] | None = None,
-) -> Found:
+) -> SearchResult:
     """Try settings and rank them; the folder of the study keeps what was found, and the models of the last round.
 
     Arguments:
@@ -91,7 +91,7 @@ def search(
     if not ranked or math.isnan(ranked[0].score):
         reason = ranked[0].error if ranked else "no trial was run"
         raise InputError(f"tune: expected a trial that can be trained, got none; the first one: {reason}")
-    return Found(ranked, rounds)
+    return SearchResult(ranked, rounds)
 
 
 def _here(study: Study, draws: Sequence[Mapping[str, Any]], rounds: Sequence[int], workers: int | None) -> None:

@@ -27,8 +27,8 @@ from tagline.models.remote import RemoteSeries, SeriesWanted
 from tagline.ragged import offsets_of
 from tagline.readers import format_of, read
 from tagline.readers.corpus import Corpus
-from tagline.readers.labelled import LabelledFiles
-from tagline.readers.tables import Table, is_csv, read_csv
+from tagline.readers.tabular import Table, is_csv, read_csv
+from tagline.readers.training_files import LabelledFiles
 from tagline.scale.cluster import import_ray
 from tagline.scale.crf import Setting, Tell, each_shard
 from tagline.scale.holders import Sums, branches_of

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError, NoPathError, StorageError, TaglineError, TrainingError
 from tagline.readers.corpus import Corpus
-from tagline.readers.labelled import LabelledFiles
+from tagline.readers.training_files import LabelledFiles
 from tagline.writing import REMEDIES
 
 LOCAL = "file://"

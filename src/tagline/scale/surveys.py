@@ -18,9 +18,9 @@ from tagline.models.labelled import complete_labels, illegal_sentences, read_lab
 from tagline.models.provenance import fingerprint
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.readers.detection import STRICTEST_FIRST, are_written_in, detect_counted, used_tags
-from tagline.readers.labelled import LabelledFiles
 from tagline.readers.rules import SCHEMES, Rules, legal
 from tagline.readers.tagged import Tagged
+from tagline.readers.training_files import LabelledFiles
 from tagline.readers.validation import count_violations
 from tagline.scale.shards import Shard, read_shard
 from tagline.training.lanes import lane_targets

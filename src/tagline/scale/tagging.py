@@ -9,7 +9,6 @@ takes its place whole or not at all, so one that is there is finished: a run tha
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import platform
@@ -18,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tagline.errors import InputError, TaglineError
-from tagline.readers.sources import checked_path, open_target
+from tagline.readers.sources import open_target
 from tagline.scale.cluster import Cluster, quiet_data
 
 RECORD = ".tagline-tag.json"
@@ -40,7 +39,7 @@ Work = Callable[[str, Told], Iterator[str]]
 
 
 @dataclass(frozen=True)
-class Shard:
+class TaggingShard:
     """An input, the file of its answers, and the size and date of the input."""
 
     source: str
@@ -49,7 +48,7 @@ class Shard:
     changed: int
 
     @classmethod
-    def of(cls, source: str, target: str) -> Shard:
+    def of(cls, source: str, target: str) -> TaggingShard:
         """Look at an input."""
         try:
             status = os.stat(source)
@@ -82,29 +81,7 @@ class Outcome:
     error: str = ""
 
 
-def inputs_of(names: Sequence[str]) -> list[str]:
-    """Return the files that names stand for: folders are their files, ``*`` and ``?`` are patterns, ``**`` goes deep.
-
-    Files of a folder come in the order of their names; hidden ones are left out.
-    """
-    paths: list[str] = []
-    for name in names:
-        if name == "-" or os.path.isfile(checked_path(name)):
-            found = [name]
-        elif os.path.isdir(name):
-            entries = sorted(entry for entry in os.listdir(name) if not entry.startswith("."))
-            found = [path for entry in entries if os.path.isfile(path := os.path.join(name, entry))]
-        elif glob.has_magic(name):
-            found = sorted(path for path in glob.glob(name, recursive=True) if os.path.isfile(path))
-        else:
-            found = [name]  # its reader says that it is not there
-        if not found:
-            raise InputError(f"{name}: expected files, got none; check the folder or the pattern")
-        paths += found
-    return paths
-
-
-def begin(folder: str, shards: Sequence[Shard], job: Mapping[str, Any]) -> list[Shard]:
+def begin(folder: str, shards: Sequence[TaggingShard], job: Mapping[str, Any]) -> list[TaggingShard]:
     """Return the shards that are not finished, and keep in the folder what the answers are of.
 
     Arguments:
@@ -130,7 +107,7 @@ def begin(folder: str, shards: Sequence[Shard], job: Mapping[str, Any]) -> list[
     return sorted(left, key=lambda shard: -shard.size)  # the long ones first: then all workers end together
 
 
-def _facts(shard: Shard) -> list[Any]:
+def _facts(shard: TaggingShard) -> list[Any]:
     """Return what the record says of an input; its name is the whole one, for it can be written in many ways."""
     return [os.path.realpath(shard.source), shard.size, shard.changed]
 
@@ -172,7 +149,7 @@ def _check_same(folder: str, before: Mapping[str, Any], job: Mapping[str, Any]) 
             )
 
 
-def _check_unchanged(finished: Sequence[Shard], known: Mapping[str, Any]) -> None:
+def _check_unchanged(finished: Sequence[TaggingShard], known: Mapping[str, Any]) -> None:
     for shard in finished:
         source, *facts = known.get(os.path.basename(shard.target)) or ["", 0, 0]
         if os.path.realpath(source) != os.path.realpath(shard.source) or facts != [shard.size, shard.changed]:
@@ -182,7 +159,7 @@ def _check_unchanged(finished: Sequence[Shard], known: Mapping[str, Any]) -> Non
             )
 
 
-def skipped_before(shards: Sequence[Shard]) -> int:
+def skipped_before(shards: Sequence[TaggingShard]) -> int:
     """Return how many broken sentences the side files of finished shards have."""
     count = 0
     for shard in shards:
@@ -193,7 +170,7 @@ def skipped_before(shards: Sequence[Shard]) -> int:
 
 
 def run_shards(
-    cluster: Cluster, shards: Sequence[Shard], make_work: Callable[[], Work], workers: int | None = None
+    cluster: Cluster, shards: Sequence[TaggingShard], make_work: Callable[[], Work], workers: int | None = None
 ) -> Iterator[Outcome]:
     """Do the shards, in any order, and tell of each when it is finished; call it inside `connected`.
 

@@ -13,7 +13,7 @@ from tagline.models.remote import Tally
 from tagline.models.sentences import words_of
 from tagline.models.trigram.counts import TrigramCounts
 from tagline.models.trigram.parameters import begin_high
-from tagline.readers.labelled import LabelledFiles
+from tagline.readers.training_files import LabelledFiles
 from tagline.scale.cluster import import_ray
 from tagline.scale.crf import Overview, Setting
 from tagline.scale.shards import Shard, read_shard

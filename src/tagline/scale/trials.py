@@ -26,8 +26,8 @@ from tagline.models.registry import Kind, kind_named
 from tagline.readers import format_of
 from tagline.readers.corpus import Corpus
 from tagline.readers.detection import detect
-from tagline.readers.labelled import LabelledFiles
 from tagline.readers.sources import open_target
+from tagline.readers.training_files import LabelledFiles
 from tagline.training.running.progress import Silent
 
 STUDY, TRIALS, MODELS, STATES, COMPILED = "study.json", "trials", "models", "states", "compiled"

@@ -29,13 +29,13 @@ from tagline.models.contract import Model
 from tagline.serving.answers import Written, answer_requests
 from tagline.serving.batching import Batcher
 from tagline.serving.guard import CLIENT_GONE, Guard
+from tagline.serving.line_streams import LineStream
 from tagline.serving.metrics import Metrics
 from tagline.serving.models import model_facts, model_features, model_line
 from tagline.serving.problems import Problem, ProblemError, problem_of, problem_of_errors
-from tagline.serving.requests import TAG_EXAMPLES, Source, TagAnswer, TagRequest, TrellisRequest
+from tagline.serving.requests import TAG_EXAMPLES, ModelRequest, TagAnswer, TagRequest, TrellisRequest
 from tagline.serving.settings import Settings
 from tagline.serving.shelf import Shelf
-from tagline.serving.streams import LineStream
 from tagline.serving.trellis import trellis
 
 LOG = logging.getLogger("tagline.serving")
@@ -45,7 +45,7 @@ BEHIND = 5.0  # seconds that a small request may wait before the service says th
 LOOK = 0.25  # seconds between two looks at who is still there
 TIDY = 5.0  # seconds between two collections of what hangs together in circles: errors, models that were replaced
 
-Asked = TypeVar("Asked", bound=Source)
+Asked = TypeVar("Asked", bound=ModelRequest)
 STREAM_OPTIONS = ("model", "tokenizer", "offsets")
 STREAM_SWITCHES = ("split", "spans", "marginals")
 
@@ -288,7 +288,7 @@ async def _failure_answer(request: Request, error: Exception) -> Response:
 # The description.
 
 
-def _body(app: FastAPI, kind: type[Source]) -> dict[str, Any]:
+def _body(app: FastAPI, kind: type[ModelRequest]) -> dict[str, Any]:
     content: dict[str, Any] = {"schema": {"$ref": f"#/components/schemas/{kind.__name__}"}}
     if kind is TagRequest:
         content["examples"] = TAG_EXAMPLES

@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from tagline.serving.answering_threads import AnswerThreads, Work
 from tagline.serving.problems import ProblemError
 from tagline.serving.requests import TagRequest
 from tagline.serving.shelf import ServedModel
-from tagline.serving.workers import AnswerThreads, Work
 
 BYTES_A_TOKEN = 6  # about; requests are counted before they are tokenized
 QUIET_TURNS = 3  # of the event loop without a new request, after which a batch begins
@@ -38,7 +38,7 @@ Answerer = Callable[[ServedModel, Sequence[TagRequest]], list[Any]]
 
 
 @dataclass(eq=False)
-class Job:
+class QueuedRequest:
     """A request that waits, or runs.
 
     Attributes:
@@ -82,9 +82,9 @@ class Batcher:
     ) -> None:
         self.answer, self.max_queue, self.max_batch = answer, max_queue, max_batch
         self.observe = observe or (lambda count: None)
-        self.waiting: deque[Job] = deque()
+        self.waiting: deque[QueuedRequest] = deque()
         self.workers = AnswerThreads(workers)
-        self.running: dict[Work, list[Job]] = {}
+        self.running: dict[Work, list[QueuedRequest]] = {}
         self._gathering = False
 
     def ask(self, served: ServedModel, request: TagRequest, size: int) -> asyncio.Future[Any]:
@@ -97,14 +97,14 @@ class Batcher:
         seconds = served.pace.seconds(tokens)
         large = tokens * request.share > self.max_batch or LONG < seconds < math.inf
         future = asyncio.get_running_loop().create_future()
-        return self._enter(Job(served, request, tokens, large, future, signature=request.signature))
+        return self._enter(QueuedRequest(served, request, tokens, large, future, signature=request.signature))
 
     def call(self, function: Callable[..., Any], *arguments: Any, large: bool = False) -> asyncio.Future[Any]:
         """Return what will have the result of a function, which runs in a thread when its turn comes."""
         future = asyncio.get_running_loop().create_future()
-        return self._enter(Job(None, None, 1, large, future, partial(function, *arguments)))
+        return self._enter(QueuedRequest(None, None, 1, large, future, partial(function, *arguments)))
 
-    def _enter(self, job: Job) -> asyncio.Future[Any]:
+    def _enter(self, job: QueuedRequest) -> asyncio.Future[Any]:
         waiting = len(self.waiting)
         if job.large:
             large = sum(other.large for other in self.waiting)
@@ -161,10 +161,10 @@ class Batcher:
         small = all(batch[0].large or now >= work.started + PATIENCE for work, batch in running)
         return free > 0 and small, free > 0 and large < max(1, self.workers.count - 1)
 
-    def _next(self) -> list[Job]:
+    def _next(self) -> list[QueuedRequest]:
         """Take the next requests of one model and signature; those whose clients have gone are left out."""
-        batch: list[Job] = []
-        passed: list[Job] = []
+        batch: list[QueuedRequest] = []
+        passed: list[QueuedRequest] = []
         size, room = 0, self._room()
         while self.waiting:
             job = self.waiting.popleft()
@@ -176,14 +176,14 @@ class Batcher:
         self.waiting.extend(passed)
         return batch
 
-    def _seconds(self, batch: list[Job]) -> float:
+    def _seconds(self, batch: list[QueuedRequest]) -> float:
         """How long a batch will take, going by the slowest of the last ones; a model's first is not known."""
         first = batch[0]
         if first.large or first.served is None or first.request is None or first.request.asks_more:
             return SHORT
         return first.served.pace.seconds(sum(job.size for job in batch))
 
-    def _run(self, batch: list[Job]) -> list[Any]:
+    def _run(self, batch: list[QueuedRequest]) -> list[Any]:
         first = batch[0]
         if first.call is not None:
             return [first.call()]
@@ -194,7 +194,7 @@ class Batcher:
             first.served.pace.note(sum(job.size for job in batch), time.thread_time() - started)
         return answers
 
-    def _deliver(self, batch: list[Job], outcome: Any) -> None:
+    def _deliver(self, batch: list[QueuedRequest], outcome: Any) -> None:
         self.running = {work: jobs for work, jobs in self.running.items() if jobs is not batch}
         answers = [outcome] * len(batch) if isinstance(outcome, BaseException) else outcome
         for job, answer in zip(batch, answers, strict=True):
@@ -239,7 +239,7 @@ class Batcher:
         self.workers.close()
 
 
-def _alike(first: Job, other: Job) -> bool:
+def _alike(first: QueuedRequest, other: QueuedRequest) -> bool:
     if first.large or other.large or first.served is None:
         return False
     if first.served.reads_documents:  # sentences of another request are no part of a document
@@ -247,7 +247,7 @@ def _alike(first: Job, other: Job) -> bool:
     return first.served is other.served and first.signature == other.signature
 
 
-def _outcome(run: Callable[[list[Job]], list[Any]], batch: list[Job]) -> Any:
+def _outcome(run: Callable[[list[QueuedRequest]], list[Any]], batch: list[QueuedRequest]) -> Any:
     """What a batch gives: answers, or the error that it ended with."""
     try:
         return run(batch)

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from tagline.errors import InputError, TaglineError
 from tagline.models.entities import Entity
 from tagline.models.texts import TaggedText, TaggedToken, TextEntity
-from tagline.serving.shapes import Part, lines_of, parts_of
+from tagline.serving.shapes import JsonPart, lines_of, parts_of
 
 AGAIN = (429, 503)
 TOGETHER = 64  # texts of a request
@@ -143,7 +143,7 @@ class Client:
         """Describe the model."""
         return self.facts().members
 
-    def facts(self) -> Part:
+    def facts(self) -> JsonPart:
         """Describe the model, in parts that are checked when they are read."""
         name = self.model
         if name is None:
@@ -183,7 +183,7 @@ class Client:
             raise self._not_ours(f"{len(answers)} lines came for {len(lines)} texts")
         yield from (answer.members for answer in answers)
 
-    def _sentences(self, X: Iterable[Sequence[Any]], options: dict[str, Any], known: Any) -> Iterator[Part]:
+    def _sentences(self, X: Iterable[Sequence[Any]], options: dict[str, Any], known: Any) -> Iterator[JsonPart]:
         rows = [[token if isinstance(token, str) else list(token) for token in sentence] for sentence in X]
         if known is not None and len(known) != len(rows):
             raise InputError(f"known: expected one list for each of {len(rows)} sentences, got {len(known)}")
@@ -192,7 +192,7 @@ class Client:
                 raise self._not_ours(f"{item.place} has {len(tokens_of(item))} tokens for {len(row)}")
             yield item
 
-    def _items(self, form: str, items: Iterable[Any], options: dict[str, Any], known: Any = None) -> Iterator[Part]:
+    def _items(self, form: str, items: Iterable[Any], options: dict[str, Any], known: Any = None) -> Iterator[JsonPart]:
         held = list(items)
         for first in range(0, len(held), TOGETHER):
             asked = {**options, form: held[first : first + TOGETHER]}
@@ -205,7 +205,7 @@ class Client:
                 raise self._not_ours(f"{len(answers)} results came for {len(asked[form])} {form}")
             yield from answers
 
-    def _ask(self, method: str, path: str, asked: dict[str, Any] | None = None) -> Part:
+    def _ask(self, method: str, path: str, asked: dict[str, Any] | None = None) -> JsonPart:
         data = self._send(method, path, None if asked is None else json.dumps(asked).encode())
         return parts_of(data, self._not_ours)
 
@@ -269,17 +269,17 @@ def _seconds(text: str | None) -> float:
         return 0.0
 
 
-def tokens_of(item: Part) -> list[Part]:
+def tokens_of(item: JsonPart) -> list[JsonPart]:
     """Return the tokens of an item."""
     return [token for sentence in item["sentences"].rows for token in sentence["tokens"].rows]
 
 
-def labels_of(item: Part) -> list[str]:
+def labels_of(item: JsonPart) -> list[str]:
     """Return their labels."""
     return [token["label"].text for token in tokens_of(item)]
 
 
-def entities_of(item: Part) -> list[Entity]:
+def entities_of(item: JsonPart) -> list[Entity]:
     """Return the entities of a sentence."""
     if "entities" not in item:
         raise InputError("predict_spans: expected labels that mark spans, got others; use predict")
@@ -293,7 +293,7 @@ def entities_of(item: Part) -> list[Entity]:
     return found
 
 
-def _tagged(item: Part, asked: str) -> TaggedText:
+def _tagged(item: JsonPart, asked: str) -> TaggedText:
     if (text := item["text"].text) != asked:
         raise item["text"].wrong("the text that was sent")
     tokens = []

@@ -22,7 +22,7 @@ class Known(BaseModel):
     label: str | Annotated[list[str], Field(min_length=1)] = Field(description="The label, or the labels it may have.")
 
 
-class Source(BaseModel):
+class ModelRequest(BaseModel):
     """What is to be labelled, and by which model."""
 
     model_config = ConfigDict(extra="forbid")
@@ -36,7 +36,7 @@ class Source(BaseModel):
     known: list[Known] = Field(default_factory=list, max_length=100_000)
 
     @model_validator(mode="after")
-    def _one_input(self) -> Source:
+    def _one_input(self) -> ModelRequest:
         inputs = ("text", "texts", "tokens", "sentences")
         named = [name for name in inputs if getattr(self, name) is not None]
         if len(named) != 1:
@@ -58,7 +58,7 @@ class Source(BaseModel):
         return (self.texts if self.texts is not None else self.sentences) or []
 
 
-class TagRequest(Source):
+class TagRequest(ModelRequest):
     """A request to ``/v1/tag``."""
 
     spans: bool = Field(True, description="Entities with their exact probabilities, where the labels mark any.")
@@ -93,7 +93,7 @@ class TagRequest(Source):
         )
 
 
-class TrellisRequest(Source):
+class TrellisRequest(ModelRequest):
     """A request to ``/v1/trellis``: one sentence, everything that is computed about it."""
 
     sentence: int = Field(0, ge=0, description="Which sentence of the text.")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 
-class Part:
+class JsonPart:
     """A part of an answer, and where it is.
 
     Arguments:
@@ -15,7 +15,7 @@ class Part:
         fail: makes the error from what is wrong.
         place: such as ``results[0].sentences``.
 
-    >>> part = Part({"labels": ["O", 3]}, ValueError)
+    >>> part = JsonPart({"labels": ["O", 3]}, ValueError)
     >>> [label.text for label in part["labels"].rows]
     Traceback (most recent call last):
     ValueError: labels[1] is 3, not a text
@@ -34,11 +34,11 @@ class Part:
         """Whether an object has a member."""
         return name in self.members
 
-    def __getitem__(self, name: str) -> Part:
+    def __getitem__(self, name: str) -> JsonPart:
         """Return a member of an object."""
         if name not in self.members:
             raise self.fail(f"{self.place or 'the answer'} has no {name!r}")
-        return Part(self.value[name], self.fail, f"{self.place}.{name}" if self.place else name)
+        return JsonPart(self.value[name], self.fail, f"{self.place}.{name}" if self.place else name)
 
     @property
     def members(self) -> dict[str, Any]:
@@ -48,14 +48,14 @@ class Part:
         return self.value
 
     @property
-    def rows(self) -> list[Part]:
+    def rows(self) -> list[JsonPart]:
         """The entries of a list."""
         if not isinstance(self.value, list):
             raise self.wrong("a list")
-        return [Part(value, self.fail, f"{self.place}[{n}]") for n, value in enumerate(self.value)]
+        return [JsonPart(value, self.fail, f"{self.place}[{n}]") for n, value in enumerate(self.value)]
 
     @property
-    def one(self) -> Part:
+    def one(self) -> JsonPart:
         """The only entry of a list."""
         rows = self.rows
         if len(rows) != 1:
@@ -104,7 +104,7 @@ class Part:
             raise self.wrong("true or false")
         return self.value
 
-    def within(self, start: Part, end: Part, size: int) -> tuple[int, int]:
+    def within(self, start: JsonPart, end: JsonPart, size: int) -> tuple[int, int]:
         """Return two places of something that is so long."""
         first, last = start.whole, end.whole
         if not first <= last <= size:
@@ -118,16 +118,16 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def parts_of(data: bytes, fail: Callable[[str], Exception]) -> Part:
+def parts_of(data: bytes, fail: Callable[[str], Exception]) -> JsonPart:
     """Read an answer."""
     try:
-        return Part(json.loads(data), fail)
+        return JsonPart(json.loads(data), fail)
     except (ValueError, RecursionError):
         begin = " ".join(data[:200].decode(errors="replace").split())[:80]
         raise fail(f"the answer is no JSON: {begin!r}") from None
 
 
-def lines_of(data: bytes, fail: Callable[[str], Exception]) -> Iterator[Part]:
+def lines_of(data: bytes, fail: Callable[[str], Exception]) -> Iterator[JsonPart]:
     """Read an answer that has an object in each line."""
     for line in data.splitlines():
         part = parts_of(line, fail)

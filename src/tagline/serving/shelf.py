@@ -21,7 +21,7 @@ from tagline.interop.formats import read_model
 from tagline.models.contract import Input, Model
 from tagline.models.cutting import cut_for
 from tagline.models.entities import Reading
-from tagline.readers.text import Cut
+from tagline.readers.raw_text import Cut
 from tagline.serving.problems import ProblemError
 
 LOG = logging.getLogger("tagline.serving")

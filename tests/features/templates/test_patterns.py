@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tagline import compiled
 from tagline.errors import InputError
-from tagline.features.expressions import automata, characters
+from tagline.features.expressions import automata, character_sets
 from tagline.features.expressions.patterns import Pattern
 from tagline.features.expressions.syntax import parse
 from tagline.features.expressions.trees import BacktrackingError, ExpressionError, SizeError
@@ -172,7 +172,7 @@ def test_widths_of_words() -> None:
 
 def members(text: str) -> list[int]:
     (bounds,) = Pattern.of(text).program.sets
-    return [code for first, behind in characters.ranges_of(bounds) for code in range(first, behind)]
+    return [code for first, behind in character_sets.ranges_of(bounds) for code in range(first, behind)]
 
 
 EVERY = np.arange(0x110000, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
@@ -189,7 +189,7 @@ CASED = "".join(c for c in EVERY[:0x20000] if c.lower() != c or c.upper() != c)
 )
 def test_every_character_is_in_the_set_where_re_has_it(text: str) -> None:
     (bounds,) = Pattern.of(text).program.sets
-    assert characters.ranges_of(bounds) == [run.span() for run in re.finditer(text + "+", EVERY)]
+    assert character_sets.ranges_of(bounds) == [run.span() for run in re.finditer(text + "+", EVERY)]
 
 
 def test_every_letter_is_its_other_cases_as_in_re() -> None:
@@ -208,7 +208,7 @@ def test_characters_without_cases_are_only_themselves() -> None:
 
 
 def runs_of(letters: list[str]) -> list[tuple[int, int]]:
-    return characters.ranges_of(characters.of_ranges((ord(c), ord(c) + 1) for c in letters))
+    return character_sets.ranges_of(character_sets.of_ranges((ord(c), ord(c) + 1) for c in letters))
 
 
 @examples(30)
@@ -238,10 +238,10 @@ def test_steps_grow_with_the_length_alone(monkeypatch: pytest.MonkeyPatch) -> No
     """The plain search asks for a state or a set at most once for each state and place."""
     steps = 0
 
-    def contains(bounds: characters.Bounds, code: int) -> bool:
+    def contains(bounds: character_sets.Bounds, code: int) -> bool:
         nonlocal steps
         steps += 1
-        return characters.contains(bounds, code)
+        return character_sets.contains(bounds, code)
 
     monkeypatch.setattr(automata, "contains", contains)
     for text in EXPONENTIAL:

@@ -15,13 +15,13 @@ from tagline.features.templates.sets import load_set, sets
 from tagline.features.templates.template import Template
 from tagline.features.vocabulary import Vocabulary
 from tagline.readers import iter_columns, read_columns, read_conllu, read_jsonl, read_text, write
-from tagline.readers.conversion import convert, tags_to_spans
 from tagline.readers.corpus import Corpus
 from tagline.readers.detection import detect
+from tagline.readers.raw_text import TOKENIZERS, cut_by_script
 from tagline.readers.rules import legal
+from tagline.readers.scheme_conversion import convert, tags_to_spans
 from tagline.readers.schemes import SCHEMES, spans_to_tags
 from tagline.readers.streams import StreamFormat, read_stream
-from tagline.readers.text import TOKENIZERS, cut_by_script
 from tagline.readers.validation import repair, validate
 from tests.fuzz.doors.base import Door, ensure, one_in
 from tests.fuzz.mutation import mutated, mutated_json

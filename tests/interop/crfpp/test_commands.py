@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tagline.errors import InputError
-from tagline.interop.crfpp import binary
+from tagline.interop.crfpp import binary_model
 from tagline.interop.crfpp.arguments import parse
 from tagline.interop.crfpp.commands import LEARN, TEST, learn, test
 from tests.interop.crfpp.peers import FIXTURES, TEMPLATES, files, needs_crfpp, ours, theirs
@@ -100,7 +100,7 @@ def test_any_bytes_are_text(tmp_path: Path, capfdbinary: Any) -> None:
     assert crf_test(["-v2", "-m", str(paths[2]), str(paths[1])]) == 0
     assert capfdbinary.readouterr().out == expected
     assert crf_learn([str(paths[0]), str(paths[1]), str(tmp_path / "ours")]) == 0
-    model = binary.read_model((tmp_path / "ours").read_bytes(), "ours")
+    model = binary_model.read_model((tmp_path / "ours").read_bytes(), "ours")
     assert model.labels == (b"B\r", b"I\r", b"O\r")
     assert b"U00:\xa4\xb3" in model.keys
 
@@ -192,7 +192,7 @@ def test_models_are_laid_out_as_crfpp_does_and_reach_its_objective(
     tmp_path: Path, name: str, options: tuple[str, ...]
 ) -> None:
     logs = learned(tmp_path, "-p1", *options, template=TEMPLATES[name])
-    expected, model = (binary.read_model((tmp_path / who).read_bytes(), who) for who in ("theirs", "ours"))
+    expected, model = (binary_model.read_model((tmp_path / who).read_bytes(), who) for who in ("theirs", "ours"))
     bare = [tuple(text.removesuffix(b"\r") for text in texts) for texts in (expected.keys, expected.template)]
     assert (model.labels, model.keys, model.template) == (expected.labels, *bare)
     assert model.xsize == expected.xsize
@@ -210,7 +210,7 @@ def test_models_are_laid_out_as_crfpp_does_and_reach_its_objective(
 def test_mira_finds_the_same_weights(tmp_path: Path, name: str, options: tuple[str, ...]) -> None:
     logs = learned(tmp_path, "-a", "MIRA", *options, template=TEMPLATES[name])
     assert iterations(logs[1]) == iterations(logs[0])
-    expected, model = (binary.read_model((tmp_path / who).read_bytes(), who) for who in ("theirs", "ours"))
+    expected, model = (binary_model.read_model((tmp_path / who).read_bytes(), who) for who in ("theirs", "ours"))
     np.testing.assert_allclose(model.weights, expected.weights, rtol=1e-6, atol=1e-7)
 
 
@@ -266,7 +266,7 @@ def test_the_command_loads_no_scikit_learn() -> None:
     import subprocess
     import sys
 
-    check = "import sys, tagline.interop.crfpp.learning, tagline.interop.crfpp.opening, tagline.interop.crfpp.answers; "
+    check = "import sys, tagline.interop.crfpp.learning, tagline.interop.crfpp.opening, tagline.interop.crfpp.output; "
     check += "sys.exit('sklearn' in sys.modules or 'rich' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check]).returncode == 0
 
@@ -295,5 +295,5 @@ def test_returns_of_windows_are_part_of_labels_as_there(tmp_path: Path) -> None:
     theirs("crf_learn", template, train, tmp_path / "theirs")
     with contextlib.redirect_stdout(io.StringIO()):
         assert crf_learn([str(template), str(train), str(tmp_path / "ours")]) == 0
-    labels = [binary.read_model((tmp_path / name).read_bytes(), name).labels for name in ("theirs", "ours")]
+    labels = [binary_model.read_model((tmp_path / name).read_bytes(), name).labels for name in ("theirs", "ours")]
     assert labels == [(b"N\r", b"V\r")] * 2

@@ -10,8 +10,8 @@ import pytest
 
 import tagline
 from tagline.errors import InputError, StorageError
-from tagline.interop.crfpp import binary, text
-from tagline.interop.crfpp.data import read_all
+from tagline.interop.crfpp import binary_model, text_model
+from tagline.interop.crfpp.column_file import read_all
 from tagline.interop.formats import read_model, recognise, write_model
 from tagline.readers import Corpus
 from tests.interop.crfpp.peers import FIXTURES, TEMPLATES, column_text, files, needs_crfpp, theirs
@@ -113,13 +113,13 @@ def fitted(features: Any = "U00:%x[0,0]\nB", **settings: Any) -> tagline.CRF:
 )
 def test_what_crfpp_cannot_hold_is_refused_with_a_reason(model: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        binary.write_crf(model())
+        binary_model.write_crf(model())
 
 
 def test_another_encoding_is_named(tmp_path: Path) -> None:
     data = (FIXTURES / "model.txt").read_bytes().replace("桥".encode(), "桥".encode("gb18030"))
     with pytest.raises(StorageError, match=r"UTF-8.*iconv"):
-        text.read_crf(data, "model.txt")
+        text_model.read_crf(data, "model.txt")
 
 
 def test_the_sentences_of_these_tests_have_all_kinds_of_lines() -> None:

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from tagline.errors import InputError, StorageError
-from tagline.interop.crfpp import binary, double_array, text
+from tagline.interop.crfpp import binary_model, double_array, text_model
 from tagline.interop.crfpp.model import CRFPPModel
 from tests.interop.crfpp.peers import FIXTURES, PROGRAMS, TEMPLATES, files, needs_crfpp, theirs
 
-FILES = [(binary, "model"), (text, "model.txt")]
+FILES = [(binary_model, "model"), (text_model, "model.txt")]
 
 
 @pytest.mark.parametrize(("form", "name"), FILES)
@@ -27,8 +27,8 @@ def test_a_file_is_written_again_to_the_byte(form: ModuleType, name: str) -> Non
 
 
 def test_text_and_binary_files_hold_the_same() -> None:
-    model = text.read_model((FIXTURES / "model.txt").read_bytes(), "model.txt")
-    assert binary.write_model(model) == (FIXTURES / "model").read_bytes()
+    model = text_model.read_model((FIXTURES / "model.txt").read_bytes(), "model.txt")
+    assert binary_model.write_model(model) == (FIXTURES / "model").read_bytes()
     assert model.labels == (b"B", b"I", b"O")
     assert model.xsize == 2
     assert model.keys == tuple(sorted(model.keys))
@@ -42,17 +42,17 @@ def test_files_of_all_kinds_of_templates(tmp_path: Path, name: str, options: tup
     template, train, _ = files(tmp_path, TEMPLATES[name])
     theirs("crf_learn", "-t", "-m5", *options, template, train, tmp_path / "m")
     data, written = (tmp_path / "m").read_bytes(), (tmp_path / "m.txt").read_bytes()
-    assert binary.write_model(binary.read_model(data, "m")) == data
-    assert text.write_model(text.read_model(written, "m.txt")) == written
-    assert binary.write_model(text.read_model(written, "m.txt")) == data
+    assert binary_model.write_model(binary_model.read_model(data, "m")) == data
+    assert text_model.write_model(text_model.read_model(written, "m.txt")) == written
+    assert binary_model.write_model(text_model.read_model(written, "m.txt")) == data
 
 
 @needs_crfpp
 def test_crf_learn_converts_what_we_write(tmp_path: Path) -> None:
-    model = binary.read_model((FIXTURES / "model").read_bytes(), "model")
-    (tmp_path / "m.txt").write_bytes(text.write_model(model))
+    model = binary_model.read_model((FIXTURES / "model").read_bytes(), "model")
+    (tmp_path / "m.txt").write_bytes(text_model.write_model(model))
     theirs("crf_learn", "-C", tmp_path / "m.txt", tmp_path / "m")
-    again = binary.read_model((tmp_path / "m").read_bytes(), "m")
+    again = binary_model.read_model((tmp_path / "m").read_bytes(), "m")
     assert (again.keys, again.labels, again.template) == (model.keys, model.labels, model.template)
     np.testing.assert_array_equal(again.weights, model.weights)
 
@@ -139,20 +139,20 @@ def test_huge_counts_ask_for_no_memory() -> None:
     for place in (16, 24, 28):  # weights, double array, labels
         for number in (2**31 - 1, 2**32 - 1, 2**20):
             with pytest.raises(StorageError, match="bytes"):
-                binary.read_model(data[:place] + struct.pack("<I", number) + data[place + 4 :], "m")
+                binary_model.read_model(data[:place] + struct.pack("<I", number) + data[place + 4 :], "m")
 
 
 def test_the_error_names_the_file_and_what_to_do() -> None:
     with pytest.raises(StorageError, match=r"m: expected .* got 4; .*train the model anew"):
-        binary.read_model(b"\x64\0\0\0", "m")
+        binary_model.read_model(b"\x64\0\0\0", "m")
     with pytest.raises(StorageError, match="version 100"):
-        binary.read_model(b"\xff" + (FIXTURES / "model").read_bytes()[1:], "m")
+        binary_model.read_model(b"\xff" + (FIXTURES / "model").read_bytes()[1:], "m")
 
 
 def test_a_line_break_cannot_be_written_as_text() -> None:
     model = CRFPPModel((b"O",), (b"U",), (b"U\n",), np.zeros(1, np.int32), np.zeros(1), 1)
     with pytest.raises(InputError, match="line breaks"):
-        text.write_model(model)
+        text_model.write_model(model)
 
 
 @needs_crfpp

@@ -12,7 +12,7 @@ import pytest
 import tagline
 from tagline import InputError, StorageError
 from tagline.features.lexicons.dictionaries import Dictionary
-from tagline.interop.crfsuite.file import read_crf, write_crf
+from tagline.interop.crfsuite.conversion import read_crf, write_crf
 from tagline.interop.formats import read_model, write_model
 from tests.interop.crfsuite.models import sentences, train
 

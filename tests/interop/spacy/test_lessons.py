@@ -14,8 +14,8 @@ from spacy.training import Example, biluo_tags_to_spans, iob_to_biluo  # noqa: E
 from tagline import CRF, InputError  # noqa: E402
 from tagline.datasets import make_entities  # noqa: E402
 from tagline.interop.spacy import train  # noqa: E402
-from tagline.interop.spacy.documents import sentences_of  # noqa: E402
-from tagline.interop.spacy.lessons import _entity_labels  # noqa: E402
+from tagline.interop.spacy.docs import sentences_of  # noqa: E402
+from tagline.interop.spacy.examples import _entity_labels  # noqa: E402
 
 from .cases import TREEBANK, UNIVERSAL, WORDS, pipeline  # noqa: E402
 

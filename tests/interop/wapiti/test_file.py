@@ -17,8 +17,8 @@ from tagline.errors import InputError, StorageError
 from tagline.features.templates.template import Template
 from tagline.interop.formats import read_model as read_any
 from tagline.interop.formats import write_model as write_any
+from tagline.interop.wapiti.conversion import read_crf, write_crf
 from tagline.interop.wapiti.dump import dump
-from tagline.interop.wapiti.file import read_crf, write_crf
 from tagline.interop.wapiti.text import WapitiModel, compacted, read_model, write_model
 from tagline.readers import Corpus
 from tests.interop.wapiti.models import LABELS, MODEL, SENTENCES, labellings, posteriors

@@ -13,7 +13,7 @@ import pytest
 import tagline
 from tagline import HMM
 from tagline.errors import InputError
-from tagline.readers.tables import Table, groups_of, is_csv, read_csv
+from tagline.readers.tabular import Table, groups_of, is_csv, read_csv
 
 DAYS = np.repeat([0, 1, 0, 2, 0], 40)
 X = np.array([[15.0, 8.0], [11.0, 30.0], [31.0, 6.0]])[DAYS] + np.random.default_rng(0).normal(size=(200, 2)) * [2, 3]

@@ -19,10 +19,12 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime", reason="pip install onnx onnxscript onnxruntime")
 pytest.importorskip("onnxscript", reason="pip install onnx onnxscript onnxruntime")
 
-from tagline import CRF, HMM, InputError, TaglineError, TrigramTagger  # noqa: E402
+from tagline import InputError, TaglineError  # noqa: E402
 from tagline.features.subwords import PieceTable  # noqa: E402
 from tagline.features.wordpieces import wordpiece_rules  # noqa: E402
+from tagline.models.files import StoredModel  # noqa: E402
 from tagline.models.neural import export as exporting  # noqa: E402
+from tagline.models.registry import kinds  # noqa: E402
 
 from .cases import bilstm, people, transformer  # noqa: E402
 
@@ -324,8 +326,8 @@ def test_graphs_of_other_opsets(opset: int, tmp_path: Path) -> None:
         assert onnx.load(tmp_path / "out" / "model.onnx").opset_import[0].version == opset
 
 
-@pytest.mark.parametrize("model", [CRF("U:%x[0,0]\n"), HMM(), TrigramTagger()], ids=lambda model: model.kind)
-def test_models_that_are_no_networks(model: Any, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=f"expected a network .*, got a {type(model).__name__}, .* tagline.load"):
-        model.export(tmp_path / "out")
-    assert names(tmp_path) == []
+@pytest.mark.parametrize("name", kinds())
+def test_the_registry_knows_which_kinds_can_be_exported(name: str) -> None:
+    kind = kinds()[name]
+    assert hasattr(kind.estimator, "export") == kind.exports
+    assert not hasattr(StoredModel, "export")

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,10 @@ from tagline import chain as first_order
 from tagline import compiled
 from tagline.chain.centring import centred
 from tagline.chain.checks import check_chain, draw_uniforms
-from tagline.chain.dispatch import engine, log_counts
+from tagline.chain.choice import Backends
+from tagline.chain.dispatch import engine
+from tagline.chain.dispatch import log_counts as first_order_log_counts
 from tagline.chain.memory import check_ranked, check_room, memory
-from tagline.chain.second_order import naive
 from tagline.chain.second_order.types import SecondOrderChain, SecondOrderCounts
 from tagline.checks import as_whole, random_generator
 from tagline.types import Chain, Float64Array, IntArray, Marginals, Paths, RankedPaths
@@ -26,12 +26,7 @@ from tagline.types import Chain, Float64Array, IntArray, Marginals, Paths, Ranke
 PAIR_BYTES, RANKED_PAIR_BYTES = 30, 100  # that a pair of labels of a token takes in the core: 27 and 85 measured
 
 
-def _backend() -> ModuleType:
-    if engine() == "naive":
-        return naive
-    from tagline.chain.second_order import native
-
-    return native
+_backends = Backends("tagline.chain.second_order")
 
 
 def _ready(scored: SecondOrderChain, pair_bytes: int = PAIR_BYTES) -> tuple[SecondOrderChain, Float64Array]:
@@ -97,7 +92,7 @@ def log_partition(scored: SecondOrderChain, *, allow_no_path: bool = False) -> F
         ``[B]``, 0 for an empty sentence.
     """
     near, taken = _ready(scored)
-    log_z: Float64Array = _backend().log_partition(near, allow_no_path=allow_no_path)
+    log_z: Float64Array = _backends[engine()].log_partition(near, allow_no_path=allow_no_path)
     return log_z + taken
 
 
@@ -112,7 +107,7 @@ def viterbi(scored: SecondOrderChain) -> Paths:
     [0, 1, 0, 0]
     """
     near, taken = _ready(scored)
-    best: Paths = _backend().viterbi(near)
+    best: Paths = _backends[engine()].viterbi(near)
     return Paths(best.labels, best.scores + taken)
 
 
@@ -120,10 +115,15 @@ def k_best(scored: SecondOrderChain, k: int) -> list[RankedPaths]:
     """Find the k best labellings of each sentence, with their probabilities among all labellings."""
     number = as_whole("k", k, 1)
     check_chain(scored, SecondOrderChain)
-    check_ranked(number, scored.lengths, lambda: log_counts(scored.chain))
+    check_ranked(number, scored.lengths, lambda: log_counts(scored))
     near, taken = _ready(scored, RANKED_PAIR_BYTES)
-    ranked: list[RankedPaths] = _backend().k_best(near, number)
+    ranked: list[RankedPaths] = _backends[engine()].k_best(near, number)
     return [replace(paths, scores=paths.scores + lost) for paths, lost in zip(ranked, taken, strict=True)]
+
+
+def log_counts(scored: SecondOrderChain) -> Float64Array:
+    """Compute the logarithm of the number of legal labellings of each sentence, ``[B]``."""
+    return first_order_log_counts(scored.chain)
 
 
 def sample(scored: SecondOrderChain, count: int, seed: Any = None) -> IntArray:
@@ -134,25 +134,25 @@ def sample(scored: SecondOrderChain, count: int, seed: Any = None) -> IntArray:
     """
     check_chain(scored, SecondOrderChain)
     uniforms = draw_uniforms(as_whole("count", count, 0), scored.num_tokens, random_generator(seed))
-    drawn: IntArray = _backend().sample(_ready(scored)[0], uniforms)
+    drawn: IntArray = _backends[engine()].sample(_ready(scored)[0], uniforms)
     return drawn
 
 
 def entropy(scored: SecondOrderChain) -> Float64Array:
     """Compute the entropy of the labelling of each sentence in nats, ``[B]``."""
-    values: Float64Array = _backend().entropy(_ready(scored)[0])
+    values: Float64Array = _backends[engine()].entropy(_ready(scored)[0])
     return values
 
 
 def marginals(scored: SecondOrderChain) -> Marginals:
     """Compute the probability of each label of each token, ``[N, L]``; there are no edges in the answer."""
     near, taken = _ready(scored)
-    answer: Marginals = _backend().marginals(near)
+    answer: Marginals = _backends[engine()].marginals(near)
     return replace(answer, log_z=answer.log_z + taken)
 
 
 def expected_counts(scored: SecondOrderChain) -> SecondOrderCounts:
     """Compute how often each score is used on average."""
     near, taken = _ready(scored)
-    counts: SecondOrderCounts = _backend().expected_counts(near)
+    counts: SecondOrderCounts = _backends[engine()].expected_counts(near)
     return replace(counts, log_z=counts.log_z + taken)

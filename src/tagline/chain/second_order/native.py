@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tagline.chain.native import _wide, call_core
+from tagline.chain.native import call_core, wide
 from tagline.chain.second_order.types import SecondOrderChain, SecondOrderCounts
 from tagline.types import Float64Array, IntArray, Marginals, Paths, RankedPaths
 
 
 def _ask(scored: SecondOrderChain, question: str, *more: Any) -> Any:
     function: Callable[..., Any] = getattr(scored.triples.core, question)
-    return call_core(function, *_wide(scored.chain), *more)
+    return call_core(function, *wide(scored.chain), *more)
 
 
 def log_partition(scored: SecondOrderChain, *, allow_no_path: bool = False) -> Float64Array:

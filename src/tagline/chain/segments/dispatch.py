@@ -5,16 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from types import ModuleType
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.chain.centring import LARGE, beyond
 from tagline.chain.checks import as_label_array, check_chain, draw_uniforms, forbidden_gold
+from tagline.chain.choice import Backends
 from tagline.chain.dispatch import engine
 from tagline.chain.memory import check_ranked
 from tagline.chain.segments import naive
@@ -37,30 +36,7 @@ from tagline.types import BoolArray, Float64Array, IntArray
 SegmentQuery = tuple[int, int, int, int]
 """(sentence, first token, token after the last, label)."""
 
-Answer = TypeVar("Answer")
-
-
-def _backend() -> ModuleType:
-    if engine() == "naive":
-        return naive
-    from tagline.chain.segments import native
-
-    return native
-
-
-def _answer(
-    chain: SegmentChain,
-    question: Callable[[SegmentChain], Answer],
-    totals: Callable[[Answer], Float64Array],
-    put_back: Callable[[Answer, Float64Array], Answer],
-) -> Answer:
-    """Ask about a chain, and about the centred one where `totals`, log Z or the best scores, are far from 0."""
-    check_chain(chain, SegmentChain)
-    answer = question(chain)
-    if not beyond(totals(answer)):
-        return answer
-    near, taken = centred(chain)
-    return answer if near is chain else put_back(question(near), taken)
+_backends = Backends("tagline.chain.segments")
 
 
 def _near(chain: SegmentChain) -> tuple[SegmentChain, Float64Array]:
@@ -85,12 +61,16 @@ def log_partition(chain: SegmentChain, *, allow_no_path: bool = False) -> Float6
     >>> np.exp(segments.log_partition(chain)).round(9).tolist()
     [8.0]
     """
-    return _answer(
-        chain,
-        lambda near: _backend().log_partition(near, allow_no_path=allow_no_path),
-        lambda log_z: log_z,
-        lambda log_z, taken: log_z + taken,
-    )
+    check_chain(chain, SegmentChain)
+    backend = _backends[engine()]
+    log_z: Float64Array = backend.log_partition(chain, allow_no_path=allow_no_path)
+    if not beyond(log_z):
+        return log_z
+    near, taken = centred(chain)
+    if near is chain:
+        return log_z
+    centred_log_z: Float64Array = backend.log_partition(near, allow_no_path=allow_no_path)
+    return centred_log_z + taken
 
 
 def viterbi(chain: SegmentChain) -> Segmentation:
@@ -103,13 +83,16 @@ def viterbi(chain: SegmentChain) -> Segmentation:
     >>> segments.viterbi(chain).segments(chain.offsets)
     [[(0, 2, 0)]]
     """
-    best: Segmentation = _answer(
-        chain,
-        _backend().viterbi,
-        lambda best: best.scores,
-        lambda best, taken: replace(best, scores=best.scores + taken),
-    )
-    return best
+    check_chain(chain, SegmentChain)
+    backend = _backends[engine()]
+    best: Segmentation = backend.viterbi(chain)
+    if not beyond(best.scores):
+        return best
+    near, taken = centred(chain)
+    if near is chain:
+        return best
+    best = backend.viterbi(near)
+    return replace(best, scores=best.scores + taken)
 
 
 def expected_counts(chain: SegmentChain) -> SegmentCounts:
@@ -120,13 +103,16 @@ def expected_counts(chain: SegmentChain) -> SegmentCounts:
     >>> counts.segments.round(9).tolist(), counts.transitions.round(9).tolist()
     ([[[0.5], [0.0]], [[0.5], [0.5]]], [[0.5]])
     """
-    counts: SegmentCounts = _answer(
-        chain,
-        _backend().expected_counts,
-        lambda counts: counts.log_z,
-        lambda counts, taken: replace(counts, log_z=counts.log_z + taken),
-    )
-    return counts
+    check_chain(chain, SegmentChain)
+    backend = _backends[engine()]
+    counts: SegmentCounts = backend.expected_counts(chain)
+    if not beyond(counts.log_z):
+        return counts
+    near, taken = centred(chain)
+    if near is chain:
+        return counts
+    counts = backend.expected_counts(near)
+    return replace(counts, log_z=counts.log_z + taken)
 
 
 def marginals(chain: SegmentChain) -> SegmentMarginals:
@@ -183,7 +169,7 @@ def entropy(chain: SegmentChain) -> Float64Array:
     [0.693147]
     """
     check_chain(chain, SegmentChain)
-    values: Float64Array = _backend().entropy(_near(chain)[0])
+    values: Float64Array = _backends[engine()].entropy(_near(chain)[0])
     return values
 
 

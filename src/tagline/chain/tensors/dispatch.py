@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import os
 from contextlib import AbstractContextManager
-from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 
@@ -20,7 +18,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from tagline import compiled
-from tagline.chain.choice import EngineChoice
+from tagline.chain.choice import Backends, EngineChoice
 from tagline.chain.tensors import batched
 from tagline.chain.tensors.types import TensorChain
 from tagline.errors import InputError
@@ -43,11 +41,7 @@ def _has_triton() -> bool:
     return _TRITON
 
 
-@cache
-def _module(name: str) -> ModuleType:
-    return import_module(f"tagline.chain.tensors.{name}")
-
-
+_backends = Backends("tagline.chain.tensors")
 _choice = EngineChoice("tensor engine", "TAGLINE_TENSOR_ENGINE", TENSOR_ENGINES, "auto", _require)
 
 
@@ -102,11 +96,13 @@ def backend(c: TensorChain) -> ModuleType:
     if transforming():
         return batched
     name, device = _choice.name, c.emissions.device.type
-    if name == "auto":
-        name = _best_for(device)
+    if name == "auto" and device == "cpu":
+        name = "batched" if compiled.core is None else "native"
+    elif name == "auto":
+        name = "fused" if device == "cuda" and _has_triton() else "batched"
     if name == "native" and device != "cpu":
         raise InputError(f'tensor engine "native": expected tensors on the CPU, got some on {device}; use "auto"')
-    chosen = _module(name)
+    chosen = _backends[name]
     if name == "fused":
         if not chosen.fits(c):
             return batched
@@ -121,12 +117,6 @@ def _require_device(device: str) -> None:
             f'tensor engine "fused": expected tensors on a GPU, got some on {device}; move them with .to("cuda"), or '
             'use "auto" (for Triton\'s slow interpreter on the CPU, set TRITON_INTERPRET=1 before Python starts)'
         )
-
-
-def _best_for(device: str) -> str:
-    if device == "cpu":
-        return "batched" if compiled.core is None else "native"
-    return "fused" if device == "cuda" and _has_triton() else "batched"
 
 
 def compiled_backend(c: TensorChain) -> ModuleType | None:
@@ -151,4 +141,4 @@ def fused_for(device: torch.device) -> bool:
 def permuted(mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor] | None:
     """Return what `fused.permuted` does; None where Triton is not to answer."""
     answers = mask.is_cuda and not torch.compiler.is_compiling() and fused_for(mask.device)
-    return _module("fused").permuted(mask) if answers else None
+    return _backends["fused"].permuted(mask) if answers else None

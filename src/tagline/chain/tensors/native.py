@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,23 +85,21 @@ def evaluate(c: TensorChain, labels: Tensor | None, with_gradients: bool) -> tup
     if gold is not None and (forbidden := value == -np.inf).any():
         raise forbidden_gold(int(forbidden.argmax()))
 
-    def gradients(weights: Tensor) -> tuple[Tensor, ...]:
-        return _weighted(c, core, counts, gold, as_array(weights))
-
-    return torch.from_numpy(value), gradients
+    return torch.from_numpy(value), partial(_weighted, c, core, counts, gold)
 
 
 def _weighted(
-    c: TensorChain, core: CoreArrays, counts: tuple[NDArray[Any], ...], gold: IntArray | None, weights: NDArray[Any]
+    c: TensorChain, core: CoreArrays, counts: tuple[NDArray[Any], ...], gold: IntArray | None, of_sentences: Tensor
 ) -> tuple[Tensor, ...]:
     """Sum each sentence's gradient times its weight, given the counts of all sentences together."""
     nodes, edges, *ends, _ = counts
+    weights, per_position = as_array(of_sentences), edges.ndim == 3
     if len(weights) == 0 or (weights == weights[0]).all():
         weight = weights[0] if len(weights) else 0.0
-        parts = [edges if c.per_position else edges * weight, *(part * weight for part in ends)]
+        parts = [edges if per_position else edges * weight, *(part * weight for part in ends)]
     else:
-        parts = list(_uneven(core, c.per_position, edges, nodes, weights, gold))
-    if c.per_position:
+        parts = list(_uneven(core, per_position, edges, nodes, weights, gold))
+    if per_position:
         parts[0] = core.runs.spread(edges, weights)
     slopes = (core.runs.spread(nodes, weights), *parts)
     return tuple(torch.from_numpy(slope).to(scores.dtype) for slope, scores in zip(slopes, c.scores, strict=True))

@@ -28,12 +28,22 @@ from tagline.chain.tensors.types import TensorChain, wide
 
 def log_partition(c: TensorChain) -> Tensor:
     """Compute log Z ``[B]``."""
-    return _traced_log_partition(*_loose(c)) if torch.compiler.is_compiling() else _value(c, None)
+    if torch.compiler.is_compiling():
+        return _traced_log_partition(*_loose(c))  # type: ignore[no-any-return]
+    chosen = backend(c)
+    if chosen is batched:
+        return batched.log_partition(c)
+    return _Value.apply(chosen, c, None, *c.scores)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def log_likelihood(c: TensorChain, labels: Tensor) -> Tensor:
     """Compute log p(labels) ``[B]``, for labels ``[N]``."""
-    return _traced_log_likelihood(*_loose(c), labels) if torch.compiler.is_compiling() else _value(c, labels)
+    if torch.compiler.is_compiling():
+        return _traced_log_likelihood(*_loose(c), labels)  # type: ignore[no-any-return]
+    chosen = backend(c)
+    if chosen is batched:
+        return batched.log_likelihood(c, labels)
+    return _Value.apply(chosen, c, labels, *c.scores)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def marginals(c: TensorChain) -> Tensor:
@@ -54,14 +64,6 @@ def _marginals(c: TensorChain) -> Tensor:
 
 def _viterbi(c: TensorChain) -> tuple[Tensor, Tensor]:
     return backend(c).viterbi(c)  # type: ignore[no-any-return]
-
-
-def _value(c: TensorChain, labels: Tensor | None) -> Tensor:
-    """Compute log Z, or with labels log p(labels), ``[B]``."""
-    chosen = backend(c)
-    if chosen is batched:
-        return _plain_value(c, labels)
-    return _Value.apply(chosen, c, labels, *c.scores)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def _plain_value(c: TensorChain, labels: Tensor | None) -> Tensor:
@@ -101,6 +103,14 @@ def _recorded(value: Tensor, scores: Sequence[Tensor], weights: Tensor) -> tuple
     return tuple(next(slopes) if part.requires_grad else None for part in scores)
 
 
+def _value(c: TensorChain, labels: Tensor | None = None) -> Tensor:
+    """Compute log Z, or with labels log p(labels), ``[B]``, without gradients."""
+    chosen = backend(c)
+    if chosen is batched:
+        return _plain_value(c, labels)
+    return chosen.evaluate(c, labels, False)[0]  # type: ignore[no-any-return]
+
+
 # What a traced graph sees. A chain goes in as loose tensors, in this order.
 CHAIN = "Tensor emissions, Tensor first, Tensor lengths, SymInt longest, Tensor transitions, Tensor start, Tensor end"
 SCORES = (0, 4, 5, 6)  # emissions, transitions, start and end among them
@@ -133,7 +143,7 @@ def _gradients(c: TensorChain, labels: Tensor | None, weights: Tensor) -> tuple[
     return by_label.contiguous(), *(part.clone(memory_format=torch.contiguous_format) for part in others)
 
 
-_traced_log_partition = _operator("log_partition", "", "Tensor", lambda c: _value(c, None))
+_traced_log_partition = _operator("log_partition", "", "Tensor", _value)
 _traced_log_likelihood = _operator("log_likelihood", ", Tensor labels", "Tensor", _value)
 _traced_marginals = _operator("marginals", "", "Tensor", _marginals)
 _traced_viterbi = _operator("viterbi", "", "(Tensor, Tensor)", _viterbi)

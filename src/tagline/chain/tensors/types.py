@@ -85,7 +85,7 @@ class TensorChain:
     @cached_property
     def runs(self) -> Any:
         """Where the sentences of a chain on the CPU lie, as the compiled core takes it."""
-        return compiled.require().Runs(as_array(self.first), as_array(self.lengths), self.num_rows)
+        return compiled.require().Runs(as_array(self.first), as_array(self.lengths), self.emissions.shape[0])
 
     def with_scores(self, emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> TensorChain:
         """Return the same sentences with other scores."""

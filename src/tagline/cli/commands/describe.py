@@ -23,8 +23,8 @@ def command(
 ) -> None:
     """Count sentences, tokens, labels and entities of a corpus, and name its tag scheme."""
     from tagline.readers import format_of, read
-    from tagline.readers.labelled import first_lines
     from tagline.readers.looks import TEXT, looks_like
+    from tagline.readers.training_files import first_lines
 
     strict = {} if format_of(file, form) in ("text", "words") else {"strict": not lenient}
     corpus = read(file, form, encoding=encoding, **strict)

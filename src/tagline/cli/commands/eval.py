@@ -53,7 +53,7 @@ def command(
     encoding: Encoding = "auto",
 ) -> None:
     """Score predicted tags: spans as conlleval, or strictly; words; tokens; significance; pictures."""
-    from tagline.evaluation.files import evaluate_files, read_training_words
+    from tagline.evaluation.label_files import evaluate_files, read_training_words
 
     known = None if train is None else read_training_words(train, encoding)
     if known is not None:

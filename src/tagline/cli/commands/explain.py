@@ -64,7 +64,7 @@ def as_sentence(model: Model, text: str, tokens: str) -> Sentence:
     """Cut a text for a model; one that looks at several columns takes tokens ``word/column1/…`` with blanks between."""
     from tagline.models.cutting import cut_for
     from tagline.readers.corpus import TOKEN, Corpus
-    from tagline.readers.text import corpus_of_texts
+    from tagline.readers.raw_text import corpus_of_texts
 
     if not text.strip():
         raise InputError("sentence: expected words, got none")
@@ -88,9 +88,9 @@ def as_sentence(model: Model, text: str, tokens: str) -> Sentence:
 def sentences_of(model: Model, path: str, tokens: str) -> Corpus:
     """Read a document of raw text and cut it for a model."""
     from tagline.models.cutting import cut_for
-    from tagline.readers.sentences import split_sentences
+    from tagline.readers.raw_text import corpus_of_texts
+    from tagline.readers.sentence_splitting import split_sentences
     from tagline.readers.sources import read_string
-    from tagline.readers.text import corpus_of_texts
 
     if not model.input_.documents or model.input_.columns > 1:
         raise InputError("--document: expected a model that reads documents of words alone, got another")

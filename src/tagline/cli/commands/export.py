@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import Annotated, Any
 
 from tagline.cli.arguments import argument, option
 from tagline.cli.speech import say
+from tagline.errors import InputError
 from tagline.messages import message
 from tagline.models.options import FILLED, READ
+from tagline.models.registry import kind_named, kinds
 
 
 def command(
@@ -30,7 +32,13 @@ def command(
     """
     from tagline.models.files import load
 
-    done = load(model).export(output, opset=opset, force=force)
+    network: Any = load(model)
+    if not kind_named(network.kind).exports:
+        raise InputError(
+            f"{model}: expected a model of kind {' or '.join(kind.name for kind in kinds().values() if kind.exports)}, "
+            f"which can be written as ONNX, got {network.kind}; its own file needs no PyTorch: tagline tag -m"
+        )
+    done = network.export(output, opset=opset, force=force)
     sizes = ", ".join(f"{name} ({size / 1e6:.1f} MB)" if size > 1e6 else name for name, size in done.files.items())
     say(message("wrote {folder}: {sizes}", folder=done.folder, sizes=sizes), err=True)
     tried = (

@@ -106,7 +106,6 @@ def command(
       tagline tag -m model.tagline corpus/ -o tagged/ --ray
     """
     from tagline.cli.meter import Meter
-    from tagline.cli.series import are_tables, tag_tables
     from tagline.cli.tagging import (
         OUTPUTS,
         Listener,
@@ -118,13 +117,16 @@ def command(
         tag_stream,
     )
     from tagline.cli.targets import targets_of, write_answers
-    from tagline.scale.tagging import forget, inputs_of
+    from tagline.readers.sources import files_named
+    from tagline.readers.tabular import is_csv
 
     use_threads(threads)
     if model is None and url is None:
         raise InputError("-m: expected a model, got none; give -m model.tagline, or --url of a service")
-    if url is None and are_tables(files or [], form):
-        for target, inputs in targets_of(output, files or [], "spans-csv", {"--model": model}):
+    if url is None and files and all(is_csv(path, form) for path in files):
+        from tagline.cli.table_tagging import tag_tables
+
+        for target, inputs in targets_of(output, files, "spans-csv", {"--model": model}):
             write_answers(target, tag_tables(str(model), inputs, marginals=marginals, form=form, encoding=encoding))
         return
     if output in OUTPUTS and shape is None:
@@ -132,7 +134,7 @@ def command(
         output, shape = None, output
     questions = Questions(shape, marginals, k_best, spans, min_probability)
     source = Source(form, tokens, encoding, comment, docstart, split=split, documents=documents)
-    paths = inputs_of(files or ["-"])
+    paths = files_named(files or ["-"])
     if documents is not None and (len(paths) > 1 or url is not None or ray is not None):
         raise InputError("--documents: expected one input and a model file, got several inputs, a service or --ray")
     if ray is not None:
@@ -155,9 +157,7 @@ def command(
         for target, inputs in targets:
             meter.begin(inputs)
             write_answers(target, tag_stream(loaded, inputs, questions, source, listener))
-            if target is not None:
-                forget(target)  # a run on Ray must not take it for its own
-                if not quiet:
-                    meter.say(f"wrote {target}")
+            if target is not None and not quiet:
+                meter.say(f"wrote {target}")
     if meter.skipped:
         say(f"skipped {meter.skipped} broken sentence{'s' if meter.skipped > 1 else ''}", err=True)

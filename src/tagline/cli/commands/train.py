@@ -127,7 +127,7 @@ def train(
     from tagline.cli.progress import reporting
     from tagline.cli.training import speaks, train_file
     from tagline.models.provenance import parse_note
-    from tagline.readers.labelled import LabelledFiles
+    from tagline.readers.training_files import LabelledFiles
 
     use_threads(threads)
     files = LabelledFiles(form, tag_column, tokens, encoding, lenient)

@@ -51,7 +51,7 @@ def command(
       tagline tune train.txt --dev dev.txt -o model.tagline --trials 100 --space space.toml --ray
     """
     from tagline.cli.tuning import tune_files
-    from tagline.readers.labelled import LabelledFiles
+    from tagline.readers.training_files import LabelledFiles
 
     files = LabelledFiles(form, tag_column, "words", encoding, lenient)
     try:

@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tagline.features.expressions.characters import Bounds, category, contains
-from tagline.features.expressions.trees import Characters, Choice, Node, Place, Repetition, Series, SizeError
+from tagline.features.expressions.character_sets import Bounds, category, contains
+from tagline.features.expressions.trees import Assertion, Characters, Choice, Concatenation, Node, Repetition, SizeError
 
 MOST_STATES = 10_000
 
@@ -92,9 +92,9 @@ class _Builder:
         match node:
             case Characters():
                 entry = self.add(TAKE, self.sets.setdefault(node.bounds, len(self.sets)), moved)
-            case Place():
+            case Assertion():
                 entry = self.add(ASK, PLACES.index(node.name), unmoved)
-            case Series():
+            case Concatenation():
                 entry = self._build_series(node, unmoved, moved)
             case Choice():
                 entry = self.build(node.parts[-1], unmoved, moved)
@@ -111,7 +111,7 @@ class _Builder:
         self.states.append(state)
         return len(self.states) - 1
 
-    def _build_series(self, node: Series, unmoved: int, moved: int) -> int:
+    def _build_series(self, node: Concatenation, unmoved: int, moved: int) -> int:
         takes = [part.may_take for part in node.parts]
         first_taking = takes.index(True) if True in takes else len(takes)
         for k in range(len(node.parts) - 1, -1, -1):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass, replace
 
-from tagline.features.expressions.characters import (
+from tagline.features.expressions.character_sets import (
     BEYOND,
     CATEGORIES,
     Bounds,
@@ -20,11 +20,11 @@ from tagline.features.expressions.characters import (
     ranges_of,
 )
 from tagline.features.expressions.trees import (
+    Assertion,
     BacktrackingError,
     Characters,
     ExpressionError,
     Node,
-    Place,
     SizeError,
     choice_of,
     repetition_of,
@@ -62,7 +62,7 @@ def parse(text: str) -> Node:
     """
     if len(text) > MOST_CHARACTERS:
         raise SizeError(_LONG_OR_DEEP)
-    return _Reader(text).read()
+    return _Parser(text).read()
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class _Flags:
     ascii_only: bool = False
 
 
-class _Reader:
+class _Parser:
     """Reads one expression from left to right."""
 
     def __init__(self, text: str) -> None:
@@ -161,7 +161,7 @@ class _Reader:
                 self._flags = self._read_flags(self._flags, ")")
             else:
                 parts.append(self._read_part(own))
-                repeatable = not isinstance(parts[-1], Place) or character == "("
+                repeatable = not isinstance(parts[-1], Assertion) or character == "("
         return series_of(parts)
 
     def _read_counts(self) -> tuple[int, int | None, bool] | None:
@@ -207,14 +207,14 @@ class _Reader:
         if character == ".":
             return self._characters(complement(()) if flags.dot_takes_all else complement((10, 11)))
         if character == "^":
-            return Place("line start" if flags.every_line else "start")
+            return Assertion("line start" if flags.every_line else "start")
         if character == "$":
-            return Place("line end" if flags.every_line else "last line end")
+            return Assertion("line end" if flags.every_line else "last line end")
         if character != "\\":
             return self._literal(ord(character), flags)
         if (name := _PLACES.get(self._next())) is not None:
             self._at += 1
-            return Place(f"ascii {name}" if flags.ascii_only and name in ("boundary", "inside") else name)
+            return Assertion(f"ascii {name}" if flags.ascii_only and name in ("boundary", "inside") else name)
         member = self._read_escape(begin, in_set=False)
         if isinstance(member, str):
             return self._characters(category(member, flags.ascii_only))

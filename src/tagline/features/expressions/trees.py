@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tagline.features.expressions.characters import Bounds
+from tagline.features.expressions.character_sets import Bounds
 
 
 class ExpressionError(ValueError):
@@ -37,7 +37,7 @@ class Characters:
 
 
 @dataclass(frozen=True)
-class Place:
+class Assertion:
     """A place between characters.
 
     ``start`` or ``end`` of the word; ``line start``, ``line end``; ``last line end``, which is the end or before a line
@@ -51,7 +51,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Series:
+class Concatenation:
     """Parts one behind the other."""
 
     parts: tuple[Node, ...]
@@ -80,9 +80,9 @@ class Repetition:
     may_take = True
 
 
-Node: TypeAlias = Characters | Place | Series | Choice | Repetition
+Node: TypeAlias = Characters | Assertion | Concatenation | Choice | Repetition
 
-EMPTY = Series((), True, False)
+EMPTY = Concatenation((), True, False)
 
 
 def series_of(parts: list[Node]) -> Node:
@@ -90,7 +90,7 @@ def series_of(parts: list[Node]) -> Node:
     kept = tuple(part for part in parts if part != EMPTY)
     if len(kept) == 1:
         return kept[0]
-    return Series(kept, all(part.may_be_empty for part in kept), any(part.may_take for part in kept))
+    return Concatenation(kept, all(part.may_be_empty for part in kept), any(part.may_take for part in kept))
 
 
 def choice_of(parts: list[Node]) -> Node:

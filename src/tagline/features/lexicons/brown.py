@@ -22,7 +22,7 @@ from tagline.errors import InputError
 from tagline.features.lexicons.clusters import Clusters
 from tagline.readers.blocks import read_lines
 from tagline.readers.sources import PathLike
-from tagline.readers.tokens import tokenize
+from tagline.readers.tokenizers import tokenize
 from tagline.types import IntArray
 
 BLOCK = 1 << 21  # tokens whose bigrams are counted at once
@@ -35,7 +35,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class BigramCounts:
     """Words by falling frequency, and their bigrams.
 
     Attributes:
@@ -63,7 +63,7 @@ def sentences_of(
                 yield [line[start:end] for start, end in tokenize(line, tokenizer)]
 
 
-def count_bigrams(sentences: Iterable[Sequence[str]], min_count: int = 1) -> Counts:
+def count_bigrams(sentences: Iterable[Sequence[str]], min_count: int = 1) -> BigramCounts:
     """Count the words of sentences and their bigrams; those of words that are rarer are left out.
 
     >>> counts = count_bigrams([["a", "b", "a", "b"], ["b"]])
@@ -92,7 +92,7 @@ def count_bigrams(sentences: Iterable[Sequence[str]], min_count: int = 1) -> Cou
     kept = (first >= 0) & (second >= 0)
     pairs, which = np.unique(first[kept] << 32 | second[kept], return_inverse=True)
     names = list(numbers)
-    return Counts(
+    return BigramCounts(
         tuple(names[word] for word in order),
         np.array([totals[word] for word in order], np.int64),
         (pairs >> 32).astype(np.int32),
@@ -111,7 +111,7 @@ def _counted(block: list[int], totals: Counter[int]) -> tuple[IntArray, IntArray
     return keys, numbers.astype(np.int64)
 
 
-def brown_merges(counts: Counts, num_classes: int, progress: Progress | None = None) -> IntArray:
+def brown_merges(counts: BigramCounts, num_classes: int, progress: Progress | None = None) -> IntArray:
     """Return all V − 1 merges, ``[V − 1, 2]``: two classes by the numbers of their most frequent words."""
     check_whole("count", num_classes, 1, wanted="1 or more")
     _check_memory(min(num_classes, len(counts.words)))

@@ -23,14 +23,14 @@ from tagline.errors import InputError
 from tagline.features.lexicons.trie import UNKNOWN, Trie, edge_key, leftmost
 from tagline.readers.blocks import read_lines
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
+from tagline.readers.raw_text import tokenize
 from tagline.readers.rules import OUTSIDE, SCHEMES, Scheme, tag_codes
 from tagline.readers.rules import scheme as scheme_of
 from tagline.readers.sources import PathLike, name_of
 from tagline.readers.spans import Span, SpanArray, find_spans
+from tagline.readers.tag_writing import write_tags
 from tagline.readers.tagged import Form, Tagged
-from tagline.readers.text import tokenize
 from tagline.readers.validation import separator_of
-from tagline.readers.writing import write_tags
 from tagline.types import BoolArray, IntArray
 
 PRIORITIES = ("feature", "over", "under")

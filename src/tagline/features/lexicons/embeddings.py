@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from tagline.checks import shown
 from tagline.errors import InputError
+from tagline.features.spellings import KNOWN, PADDING, UNKNOWN
 from tagline.features.vocabulary import Vocabulary
-from tagline.features.words import KNOWN, PADDING, UNKNOWN
-from tagline.readers.packing import position_of
+from tagline.readers.compressed import position_of
 from tagline.readers.sources import BOM, PathLike, name_of, open_source
 
 logger = logging.getLogger("tagline.embeddings")
@@ -101,7 +101,7 @@ def read_embeddings(
         progress: called after each block with the bytes read and the size of the file.
     """
     name = name_of(path)
-    reader = _Reader(name, None if wanted is None else frozenset(wanted))
+    reader = _VectorReader(name, None if wanted is None else frozenset(wanted))
     with open_source(path) as stream:
         total = 0 if name == "<stdin>" else os.path.getsize(path)
         for first, block in _blocks(stream, name):
@@ -111,7 +111,7 @@ def read_embeddings(
     return reader.finish()
 
 
-class _Reader:
+class _VectorReader:
     """A file that is being read: it takes blocks of lines and keeps words and vectors."""
 
     def __init__(self, name: str, wanted: frozenset[str] | None) -> None:

@@ -16,7 +16,7 @@ MOST_QUOTED = 800  # characters of a message
 
 
 @dataclass(frozen=True)
-class Line:
+class TemplateLine:
     """One template: literals with a macro between each two.
 
     Attributes:
@@ -56,7 +56,7 @@ class Line:
         return text
 
 
-def parse_line(row: str, number: int, source: str) -> Line:
+def parse_line(row: str, number: int, source: str) -> TemplateLine:
     """Parse a U or a B line of CRF++."""
     if row[0] not in "UB":
         raise InputError(f"{source}:{number}: expected U, B or # at the start, got {shown(row)}; {_other_start(row)}")
@@ -67,7 +67,7 @@ def parse_line(row: str, number: int, source: str) -> Line:
         percent = row.find("%", at)
         if percent < 0:
             literals.append(row[at:])
-            line = Line(tuple(literals), tuple(macros), number, row, row[0] == "B")
+            line = TemplateLine(tuple(literals), tuple(macros), number, row, row[0] == "B")
             if line.is_vector and (line.is_edge or len(macros) > 1):
                 raise InputError(f"{source}:{number}: expected %v alone in a U line, got {shown(row)}")
             return line

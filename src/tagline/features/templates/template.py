@@ -20,7 +20,7 @@ from typing import Any
 from tagline.checks import shown, shown_value
 from tagline.errors import InputError, visible
 from tagline.features.lexicons.clusters import Clusters
-from tagline.features.templates.lines import Line, parse_line
+from tagline.features.templates.lines import TemplateLine, parse_line
 from tagline.features.templates.macros import CRFPP_ROWS, Macro
 from tagline.features.templates.wapiti_lines import parse_pattern_line
 from tagline.readers.sources import PathLike, name_of, read_string
@@ -51,7 +51,7 @@ class Template:
 
     text: str
     source: str
-    lines: tuple[Line, ...]
+    lines: tuple[TemplateLine, ...]
     notes: tuple[str, ...] = ()
     dialect: str = "crfpp"
     clusters: tuple[Clusters, ...] = ()
@@ -86,12 +86,12 @@ class Template:
         return _template, (self.text, self.source, self.dialect, self.clusters)
 
     @cached_property
-    def states(self) -> tuple[Line, ...]:
+    def states(self) -> tuple[TemplateLine, ...]:
         """The U lines that write strings."""
         return tuple(line for line in self.lines if not line.is_edge and not line.is_vector)
 
     @cached_property
-    def vector_lines(self) -> tuple[Line, ...]:
+    def vector_lines(self) -> tuple[TemplateLine, ...]:
         """The U lines that give the numbers of vectors."""
         return tuple(line for line in self.lines if line.is_vector)
 
@@ -110,14 +110,14 @@ class Template:
         if not self.num_tables:
             return self
 
-        def looking(line: Line) -> Line:
+        def looking(line: TemplateLine) -> TemplateLine:
             macros = (replace(m, derivation=replace(m.derivation, clusters=clusters)) for m in line.macros)
             return replace(line, macros=tuple(macros))
 
         return replace(self, lines=tuple(map(looking, self.lines)), clusters=clusters)
 
     @cached_property
-    def edges(self) -> tuple[Line, ...]:
+    def edges(self) -> tuple[TemplateLine, ...]:
         """The B lines that make attributes: all but the first without macros, which is the label bigram."""
         bigram = next((line for line in self.lines if line.is_edge and not line.macros), None)
         return tuple(line for line in self.lines if line.is_edge and line is not bigram)
@@ -177,12 +177,12 @@ def _template(text: str, source: str, dialect: str, clusters: tuple[Clusters, ..
     return Template.parse(text, source, dialect).with_clusters(clusters)
 
 
-def _written(lines: Sequence[Line], table: Sequence[Sequence[str]], token: int) -> list[str]:
+def _written(lines: Sequence[TemplateLine], table: Sequence[Sequence[str]], token: int) -> list[str]:
     written = (line.expand(table, token) for line in lines)
     return [text for text in written if text is not None]
 
 
-def _crfpp_lines(rows: Sequence[str], source: str) -> tuple[list[Line], list[str]]:
+def _crfpp_lines(rows: Sequence[str], source: str) -> tuple[list[TemplateLine], list[str]]:
     """Return the lines of a template of CRF++, and what is to be noted."""
     notes: list[str] = []
     returns = [number for number, row in enumerate(rows, 1) if row.endswith("\r")]
@@ -200,7 +200,7 @@ def _crfpp_lines(rows: Sequence[str], source: str) -> tuple[list[Line], list[str
     return lines, [*notes, *_notes(lines, source)]
 
 
-def _wapiti_lines(rows: Sequence[str], source: str) -> tuple[list[Line], list[str]]:
+def _wapiti_lines(rows: Sequence[str], source: str) -> tuple[list[TemplateLine], list[str]]:
     """Return the lines of a pattern file of Wapiti; the same line twice is to be noted."""
     lines = [line for number, row in enumerate(rows, 1) for line in parse_pattern_line(row, number, source)]
     if not lines:
@@ -214,7 +214,7 @@ def _wapiti_lines(rows: Sequence[str], source: str) -> tuple[list[Line], list[st
     return lines, notes
 
 
-def _check(lines: Sequence[Line], source: str) -> None:
+def _check(lines: Sequence[TemplateLine], source: str) -> None:
     if not lines:
         raise InputError(f"{source}: expected U and B lines, got none")
     if not any(line.macros or not line.is_edge for line in lines):
@@ -223,7 +223,7 @@ def _check(lines: Sequence[Line], source: str) -> None:
         )
 
 
-def _of_mentions(line: Line, other: Line) -> bool:
+def _of_mentions(line: TemplateLine, other: TemplateLine) -> bool:
     """Whether lines differ only in which other mention of the word they look at, and share their weights on purpose."""
     looks = [[(m.row, replace(m.derivation, functions=_behind(m))) for m in both.macros] for both in (line, other)]
     return looks[0] == looks[1]
@@ -234,12 +234,12 @@ def _behind(macro: Macro) -> tuple[str, ...]:
     return ("mention", *functions[1:]) if macro.derivation.mention else functions
 
 
-def _notes(lines: Sequence[Line], source: str) -> list[str]:
+def _notes(lines: Sequence[TemplateLine], source: str) -> list[str]:
     notes = []
     if all(line.is_edge for line in lines):
         notes.append(f"{source}: there is no U line: the first token of a sentence has no attributes")
-    seen: dict[tuple[str, ...], Line] = {}
-    bigram: Line | None = None
+    seen: dict[tuple[str, ...], TemplateLine] = {}
+    bigram: TemplateLine | None = None
     for line in lines:
         place = f"{source}:{line.number}"
         if line.text != line.text.rstrip():

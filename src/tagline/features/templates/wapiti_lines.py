@@ -28,7 +28,7 @@ from tagline.errors import InputError
 from tagline.features.expressions.byte_expressions import ByteExpression
 from tagline.features.expressions.byte_text import bytes_of, has_bytes, text_of
 from tagline.features.expressions.trees import ExpressionError, SizeError
-from tagline.features.templates.lines import Line, shortened
+from tagline.features.templates.lines import TemplateLine, shortened
 from tagline.features.templates.macros import MOST_COLUMNS, MOST_ROWS, Derivation, Macro, MacroError
 
 NAMED_PADDING = 4
@@ -94,7 +94,7 @@ class ByteDerivation(Derivation):
         return text.translate(_LOWER) if self.lowered else text
 
 
-def parse_pattern_line(row: str, number: int, source: str) -> list[Line]:
+def parse_pattern_line(row: str, number: int, source: str) -> list[TemplateLine]:
     """Parse a line of a pattern file: no line, a u line, a b line, or both."""
     row = row.partition("#")[0].rstrip(_BLANKS)
     if not row:
@@ -108,7 +108,7 @@ def parse_pattern_line(row: str, number: int, source: str) -> list[Line]:
     except MacroError as error:
         raise InputError(f"{source}:{number}: {shortened(str(error))}") from None
     edges = {"u": (False,), "b": (True,), "*": (False, True)}[kind]
-    return [Line(*parts, number, row, is_edge) for is_edge in edges for parts in _parts(literals, macros)]
+    return [TemplateLine(*parts, number, row, is_edge) for is_edge in edges for parts in _parts(literals, macros)]
 
 
 def _remedy(row: str) -> str:

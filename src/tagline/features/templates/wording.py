@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tagline.features.templates.lines import Line
+from tagline.features.templates.lines import TemplateLine
 from tagline.features.templates.macros import Macro
 from tagline.features.templates.template import Template
 
@@ -30,7 +30,7 @@ def legend_of(meanings: Sequence[tuple[str, str]], names: Iterable[str]) -> list
     return [f"{start.rstrip(':')}  {words}" for k, (start, words) in enumerate(meanings) if k in used]
 
 
-def in_words(line: Line) -> str:
+def in_words(line: TemplateLine) -> str:
     """Say what a line of a template looks at.
 
     >>> in_words(Template.parse("U1:%x[0,0:shape]/%x[-1,0]").lines[0])

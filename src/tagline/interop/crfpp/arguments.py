@@ -14,7 +14,7 @@ from tagline.errors import InputError
 
 
 @dataclass(frozen=True)
-class Option:
+class ProgramOption:
     """One option.
 
     Attributes:
@@ -67,7 +67,7 @@ class Arguments:
         return number
 
 
-def parse(options: Sequence[Option], arguments: Sequence[str]) -> Arguments:
+def parse(options: Sequence[ProgramOption], arguments: Sequence[str]) -> Arguments:
     """Read the arguments of a command, its own name left out."""
     values = {option.name: option.default for option in reversed(options) if option.default is not None}
     files: list[str] = []
@@ -88,7 +88,7 @@ def parse(options: Sequence[Option], arguments: Sequence[str]) -> Arguments:
 
 
 def _take(
-    values: dict[str, str], option: Option | None, argument: str, value: str | None, rest: Sequence[str] | object
+    values: dict[str, str], option: ProgramOption | None, argument: str, value: str | None, rest: Sequence[str] | object
 ) -> None:
     if option is None:
         raise InputError(f"{argument}: expected an option, got an unknown one; -h lists them")
@@ -104,7 +104,7 @@ def _take(
     values[option.name] = value
 
 
-def help_of(program: str, options: Sequence[Option]) -> str:
+def help_of(program: str, options: Sequence[ProgramOption]) -> str:
     """Write the help of a program."""
     heads = [f"{option.name}={option.shown}" if option.shown else option.name for option in options]
     width = max(map(len, heads)) + 2

@@ -13,30 +13,32 @@ from typing import IO
 from tagline import __version__
 from tagline.errors import InputError
 from tagline.interop.crfpp import VERSION
-from tagline.interop.crfpp.arguments import Arguments, Option, help_of, parse
+from tagline.interop.crfpp.arguments import Arguments, ProgramOption, help_of, parse
 from tagline.writing import check_apart
 
 LEARN = (
-    Option("freq", "f", "1", "INT", "leave out features that occur less often (default 1)"),
-    Option("maxiter", "m", "100000", "INT", "at most so many iterations (default 100000)"),
-    Option("cost", "c", "1.0", "FLOAT", "cost C: the larger, the closer to the training data (default 1.0)"),
-    Option("eta", "e", "0.0001", "FLOAT", "stop at relative changes of the objective below this (default 0.0001)"),
-    Option("convert", "C", None, None, "convert a text model to a binary one: text model"),
-    Option("textmodel", "t", None, None, "write a text model beside the binary one"),
-    Option("algorithm", "a", "CRF", "(CRF|CRF-L1|MIRA)", "how to learn (default CRF)"),
-    Option("thread", "p", "0", "INT", "number of threads (default: all processors)"),
-    Option("shrinking-size", "H", "20", "INT", "MIRA: rest sentences that were right so often (default 20)"),
-    Option("version", "v", None, None, "show the version and exit"),
-    Option("help", "h", None, None, "show this help and exit"),
+    ProgramOption("freq", "f", "1", "INT", "leave out features that occur less often (default 1)"),
+    ProgramOption("maxiter", "m", "100000", "INT", "at most so many iterations (default 100000)"),
+    ProgramOption("cost", "c", "1.0", "FLOAT", "cost C: the larger, the closer to the training data (default 1.0)"),
+    ProgramOption(
+        "eta", "e", "0.0001", "FLOAT", "stop at relative changes of the objective below this (default 0.0001)"
+    ),
+    ProgramOption("convert", "C", None, None, "convert a text model to a binary one: text model"),
+    ProgramOption("textmodel", "t", None, None, "write a text model beside the binary one"),
+    ProgramOption("algorithm", "a", "CRF", "(CRF|CRF-L1|MIRA)", "how to learn (default CRF)"),
+    ProgramOption("thread", "p", "0", "INT", "number of threads (default: all processors)"),
+    ProgramOption("shrinking-size", "H", "20", "INT", "MIRA: rest sentences that were right so often (default 20)"),
+    ProgramOption("version", "v", None, None, "show the version and exit"),
+    ProgramOption("help", "h", None, None, "show this help and exit"),
 )
 TEST = (
-    Option("model", "m", None, "FILE", "the model"),
-    Option("nbest", "n", "0", "INT", "write the INT best labellings"),
-    Option("verbose", "v", "0", "INT", "1: probabilities of labels, 2: of all labels"),
-    Option("cost-factor", "c", "1.0", "FLOAT", "multiply all scores (default 1.0)"),
-    Option("output", "o", None, "FILE", "write to FILE"),
-    Option("version", "v", None, None, "show the version and exit"),
-    Option("help", "h", None, None, "show this help and exit"),
+    ProgramOption("model", "m", None, "FILE", "the model"),
+    ProgramOption("nbest", "n", "0", "INT", "write the INT best labellings"),
+    ProgramOption("verbose", "v", "0", "INT", "1: probabilities of labels, 2: of all labels"),
+    ProgramOption("cost-factor", "c", "1.0", "FLOAT", "multiply all scores (default 1.0)"),
+    ProgramOption("output", "o", None, "FILE", "write to FILE"),
+    ProgramOption("version", "v", None, None, "show the version and exit"),
+    ProgramOption("help", "h", None, None, "show this help and exit"),
 )
 FAILURE = 255
 
@@ -68,9 +70,9 @@ def test(arguments: Sequence[str]) -> int:
     given = parse(TEST, arguments)
     if _told("crf_test", TEST, given):
         return FAILURE
-    from tagline.interop.crfpp.answers import Wish, write_answers
-    from tagline.interop.crfpp.data import BYTES, read_blocks
+    from tagline.interop.crfpp.column_file import BYTES, read_blocks
     from tagline.interop.crfpp.opening import open_scoring
+    from tagline.interop.crfpp.output import Wish, write_answers
 
     check_apart({"--model": given.text("model"), "files": given.files}, {"--output": given.text("output")})
     scoring = open_scoring(given)
@@ -84,7 +86,7 @@ def test(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _told(program: str, options: Sequence[Option], given: Arguments) -> bool:
+def _told(program: str, options: Sequence[ProgramOption], given: Arguments) -> bool:
     """Show the help or the version, where that is asked for."""
     if given.has("help"):
         sys.stdout.write(help_of(program, options))
@@ -93,16 +95,16 @@ def _told(program: str, options: Sequence[Option], given: Arguments) -> bool:
     return given.has("help") or given.has("version")
 
 
-def _convert(text_model: str, model: str) -> None:
+def _convert(source: str, model: str) -> None:
     from pathlib import Path
 
-    from tagline.interop.crfpp import binary, text
+    from tagline.interop.crfpp import binary_model, text_model
     from tagline.interop.formats import refuse_others
     from tagline.writing import open_new
 
-    data = Path(text_model).read_bytes()
-    refuse_others(data, "crfpp-text", text_model)
-    data = binary.write_model(text.read_model(data, text_model))
+    data = Path(source).read_bytes()
+    refuse_others(data, "crfpp-text", source)
+    data = binary_model.write_model(text_model.read_model(data, source))
     with open_new(model) as file:
         file.write(data)
 

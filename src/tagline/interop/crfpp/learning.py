@@ -21,9 +21,9 @@ from tagline.features.attributes import Expanded, Features
 from tagline.features.expansion import expand
 from tagline.features.templates.template import Template
 from tagline.features.weights import Structure, structure_of
-from tagline.interop.crfpp import binary, text
+from tagline.interop.crfpp import binary_model, text_model
 from tagline.interop.crfpp.arguments import Arguments
-from tagline.interop.crfpp.data import BYTES, Sentences, read_all
+from tagline.interop.crfpp.column_file import BYTES, ColumnSentences, read_all
 from tagline.interop.crfpp.log import CRFLog, Log, mira_line
 from tagline.interop.crfpp.model import CRFPPModel
 from tagline.interop.crfpp.numbering import numbers_of
@@ -45,7 +45,7 @@ COARSE = 1e-5  # eta below which it is, too
 
 
 @dataclass(frozen=True)
-class Task:
+class LearnSettings:
     """What crf_learn was told, checked."""
 
     template: str
@@ -60,7 +60,7 @@ class Task:
     threads: int
 
     @classmethod
-    def of(cls, given: Arguments) -> Task:
+    def of(cls, given: Arguments) -> LearnSettings:
         """Check the arguments."""
         algorithm = ALGORITHMS.get(given.text("algorithm").lower())
         if algorithm is None:
@@ -84,7 +84,7 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class TrainingData:
     """Labelled sentences, their feature strings and which weights there are."""
 
     template: Template
@@ -98,52 +98,54 @@ class Lesson:
 
 def run(given: Arguments, out: TextIO) -> None:
     """Train as the arguments say and write the model file, and the text beside it."""
-    task, log = Task.of(given), Log(out)
-    compiled.set_threads(task.threads)
+    settings, log = LearnSettings.of(given), Log(out)
+    compiled.set_threads(settings.threads)
     log.head()
     begun = time.process_time()
-    lesson = read_lesson(task)
-    B = lesson.expanded.features.num_sentences
+    data = read_training_data(settings)
+    B = data.expanded.features.num_sentences
     log.read(B, time.process_time() - begun)
-    L, expanded = len(lesson.labels), lesson.expanded
+    L, expanded = len(data.labels), data.expanded
     assert expanded.states is not None
-    edges = (0 if expanded.edges is None else len(expanded.edges)) + (lesson.bigram is not None)
+    edges = (0 if expanded.edges is None else len(expanded.edges)) + (data.bigram is not None)
     size = len(expanded.states) * L + edges * L * L
     if size == 0 or size >= 2**31:
-        raise InputError(f"{task.train}: expected 1 to 2^31 − 1 weights, got {size}; raise --freq")
-    log.settings(B, size, task.threads, task.freq, task.eta, task.cost, task.rest)
+        raise InputError(f"{settings.train}: expected 1 to 2^31 − 1 weights, got {size}; raise --freq")
+    log.settings(B, size, settings.threads, settings.freq, settings.eta, settings.cost, settings.rest)
     begun = time.process_time()
-    model = train(task, lesson, log)
-    with open_new(task.model) as file:
-        file.write(binary.write_model(model))
+    model = train(settings, data, log)
+    with open_new(settings.model) as file:
+        file.write(binary_model.write_model(model))
     if given.has("textmodel"):
-        with open_new(f"{task.model}.txt") as file:
-            file.write(text.write_model(model))
+        with open_new(f"{settings.model}.txt") as file:
+            file.write(text_model.write_model(model))
     log.end(time.process_time() - begun)
 
 
-def read_lesson(task: Task) -> Lesson:
+def read_training_data(settings: LearnSettings) -> TrainingData:
     """Read template and sentences, as UTF-8, or byte by byte where they are not."""
-    files = [Path(path).read_bytes() for path in (task.template, task.train)]
+    files = [Path(path).read_bytes() for path in (settings.template, settings.train)]
     encoding = "utf-8"
     try:
         texts = [data.decode() for data in files]
     except UnicodeDecodeError:
         encoding = BYTES
         texts = [data.decode(BYTES) for data in files]
-    template = Template.parse(texts[0], task.template)
+    template = Template.parse(texts[0], settings.template)
     _check(template)
-    sentences = read_all(texts[1], task.train)
+    sentences = read_all(texts[1], settings.train)
     columns = len(sentences.rows[0]) - 1 if sentences.rows else 0
     if columns < 1:
-        raise InputError(f"{task.train}: expected tokens, a line each, with their labels in the last column, got none")
+        raise InputError(
+            f"{settings.train}: expected tokens, a line each, with their labels in the last column, got none"
+        )
     labels, gold = _labels(sentences)
     corpus = sentences.corpus(columns)
-    expanded = expand(template, corpus, min_frequency=max(1, task.freq))
+    expanded = expand(template, corpus, min_frequency=max(1, settings.freq))
     inner = int((~first_entries(corpus.offsets)).sum())  # tokens with one before them
-    bigram = bigram_of(template) if inner >= max(1, task.freq) else None
+    bigram = bigram_of(template) if inner >= max(1, settings.freq) else None
     seen = min(columns, template.num_columns or columns)
-    return Lesson(template, labels, gold, expanded, bigram, seen, encoding)
+    return TrainingData(template, labels, gold, expanded, bigram, seen, encoding)
 
 
 def _check(template: Template) -> None:
@@ -159,89 +161,89 @@ def _check(template: Template) -> None:
             raise InputError(f"{template.source}:{line.number}: expected the line {line.text!r} once, got it twice")
 
 
-def _labels(sentences: Sentences) -> tuple[list[str], NDArray[np.int32]]:
+def _labels(sentences: ColumnSentences) -> tuple[list[str], NDArray[np.int32]]:
     """The labels, sorted by their bytes, and the number of each token's."""
     names = sorted({row[-1] for row in sentences.rows})
     numbers = {name: number for number, name in enumerate(names)}
     return names, np.fromiter((numbers[row[-1]] for row in sentences.rows), np.int32, len(sentences.rows))
 
 
-def train(task: Task, lesson: Lesson, log: Log) -> CRFPPModel:
+def train(settings: LearnSettings, data: TrainingData, log: Log) -> CRFPPModel:
     """Find the weights."""
-    expanded, L = lesson.expanded, len(lesson.labels)
+    expanded, L = data.expanded, len(data.labels)
     assert expanded.states is not None
     A = len(expanded.states)
-    together = None if task.algorithm == "MIRA" else shared(expanded.features.states, A)
+    together = None if settings.algorithm == "MIRA" else shared(expanded.features.states, A)
     features = expanded.features
     if together is not None:
         features = Features(features.offsets, together.attributes, features.edges)
     structure = structure_of(
         features,
-        lesson.gold,
+        data.gold,
         L,
         A if together is None else len(together.sizes),
         num_edges=0 if expanded.edges is None else len(expanded.edges),
         all_states=True,
         all_transitions=True,
         edge_pairs="all",
-        transitions=lesson.bigram is not None,
+        transitions=data.bigram is not None,
     )
-    fine = task.algorithm == "MIRA" or features.num_tokens <= EXACT or task.eta < COARSE
-    likelihood = Likelihood(structure, features, Targets(lesson.gold), None, "float64" if fine else "float32")
+    fine = settings.algorithm == "MIRA" or features.num_tokens <= EXACT or settings.eta < COARSE
+    likelihood = Likelihood(structure, features, Targets(data.gold), None, "float64" if fine else "float32")
     if together is None:
         weights = mira(
             likelihood,
-            c=task.cost,
-            rest=task.rest,
-            passes=task.maxiter,
+            c=settings.cost,
+            rest=settings.rest,
+            passes=settings.maxiter,
             report=lambda done: log.line(mira_line(done, features.num_tokens, features.num_sentences)),
         )
     else:
-        weights = _descend(task, likelihood, together, log, fine)
-    return _model(lesson, structure, weights, together, task.freq > 1)
+        weights = _descend(settings, likelihood, together, log, fine)
+    return _model(data, structure, weights, together, settings.freq > 1)
 
 
-def _descend(task: Task, likelihood: Likelihood, together: Shared, log: Log, fine: bool) -> Float64Array:
+def _descend(settings: LearnSettings, likelihood: Likelihood, together: Shared, log: Log, fine: bool) -> Float64Array:
     """Minimise the likelihood with a penalty."""
     L = likelihood.structure.num_labels
-    lines = CRFLog(log, likelihood, together, task.eta, task.algorithm == "CRF-L1")
-    lines.start(task.maxiter)
+    lines = CRFLog(log, likelihood, together, settings.eta, settings.algorithm == "CRF-L1")
+    lines.start(settings.maxiter)
     start = np.zeros(likelihood.size)
-    if task.maxiter < 1:
+    if settings.maxiter < 1:
         return start
-    monitor = Monitor(epsilon=0, delta=0, max_iterations=task.maxiter - 1, callbacks=[lines.passed])
+    monitor = Monitor(epsilon=0, delta=0, max_iterations=settings.maxiter - 1, callbacks=[lines.passed])
     precision: dict[str, Any] = {"dtype": np.float64, "noise": 1e-13} if fine else {}
     arguments = {"memory": MEMORY, "monitor": monitor, **precision}
-    if task.algorithm == "CRF-L1":
-        c1 = np.full(likelihood.size, 1 / task.cost)
+    if settings.algorithm == "CRF-L1":
+        c1 = np.full(likelihood.size, 1 / settings.cost)
         c1[: L * len(together.sizes)] *= np.repeat(np.sqrt(together.sizes), L)
         return owlqn(likelihood, start, c1=c1, **arguments).weights
-    return lbfgs(likelihood, start, c2=0.5 / task.cost, **arguments).weights
+    return lbfgs(likelihood, start, c2=0.5 / settings.cost, **arguments).weights
 
 
 def _model(
-    lesson: Lesson, structure: Structure, weights: Float64Array, together: Shared | None, by_name: bool
+    data: TrainingData, structure: Structure, weights: Float64Array, together: Shared | None, by_name: bool
 ) -> CRFPPModel:
     """Put the weights where CRF++ has them."""
     L, parts = structure.num_labels, structure.parts
     states = weights[parts["states"]].reshape(-1, L)
     states = states if together is None else spread(states, together)
-    numbers = numbers_of(lesson.expanded, lesson.template, lesson.bigram, L, by_name)
+    numbers = numbers_of(data.expanded, data.template, data.bigram, L, by_name)
     out = np.zeros(numbers.size)
     out[(numbers.states[:, None] + np.arange(L)).reshape(-1)] = states.reshape(-1)
     out[(numbers.edges[:, None] + np.arange(L * L)).reshape(-1)] = weights[parts["edges"]]
     if numbers.bigram is not None:
         out[numbers.bigram : numbers.bigram + L * L] = weights[parts["transitions"]]
-    keys, ids = numbers.sorted(lesson.encoding)
+    keys, ids = numbers.sorted(data.encoding)
     lines: Sequence[str] = [
-        *(line.text for line in lesson.template.states),
-        *(line.text for line in lesson.template.lines if line.is_edge),
+        *(line.text for line in data.template.states),
+        *(line.text for line in data.template.lines if line.is_edge),
     ]
     return CRFPPModel(
-        tuple(label.encode(lesson.encoding) for label in lesson.labels),
-        tuple(line.encode(lesson.encoding) for line in lines),
+        tuple(label.encode(data.encoding) for label in data.labels),
+        tuple(line.encode(data.encoding) for line in lines),
         keys,
         ids,
         out,
-        lesson.columns,
+        data.columns,
     )

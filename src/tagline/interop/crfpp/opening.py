@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tagline.errors import InputError, StorageError
-from tagline.interop.crfpp import binary
+from tagline.interop.crfpp import binary_model
 from tagline.interop.crfpp.arguments import Arguments
 from tagline.interop.crfpp.scoring import Scoring
 from tagline.interop.formats import refuse_others
@@ -18,7 +18,7 @@ def open_scoring(given: Arguments) -> Scoring:
         raise InputError("--model: expected a model file, got none; crf_test -m model files")
     data = Path(path).read_bytes()
     try:
-        scoring = Scoring(binary.read_model(data, path), path)
+        scoring = Scoring(binary_model.read_model(data, path), path)
     except StorageError:
         refuse_others(data, "crfpp", path)
         raise

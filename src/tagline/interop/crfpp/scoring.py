@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tagline.features.attributes import Attributes
 from tagline.features.expansion import expand
 from tagline.features.vocabulary import Vocabulary
-from tagline.interop.crfpp.data import BYTES
+from tagline.interop.crfpp.column_file import BYTES
 from tagline.interop.crfpp.model import CRFPPModel
 from tagline.interop.crfpp.templates import bigram_of, template_of, without_returns
 from tagline.ragged import blocks_of
@@ -32,7 +32,7 @@ class Scoring:
         source: its name, for messages.
 
     Attributes:
-        labels: L names, as text of bytes (`tagline.interop.crfpp.data.BYTES`).
+        labels: L names, as text of bytes (`tagline.interop.crfpp.column_file.BYTES`).
         template: its lines.
         cost_factor: every score is multiplied by it.
     """

@@ -14,11 +14,11 @@ import numpy as np
 
 from tagline.chain import backward, forward, k_best, log_partition, viterbi
 from tagline.errors import TaglineError
-from tagline.interop.crfpp.answers import Wish, write_chain
 from tagline.interop.crfpp.arguments import parse
+from tagline.interop.crfpp.column_file import BYTES, ColumnSentences, split_lines
 from tagline.interop.crfpp.commands import TEST
-from tagline.interop.crfpp.data import BYTES, Sentences, split_lines
 from tagline.interop.crfpp.opening import open_scoring
+from tagline.interop.crfpp.output import Wish, write_chain
 from tagline.types import Chain, Float64Array, IntArray
 
 MORE = 16  # labellings that `next` looks up at once, at first
@@ -202,7 +202,7 @@ class Tagger:
         return _text("".join(write_chain(self._parsed().chain, self._rows, self._scoring.labels, self._wish)))
 
     def _answered(self) -> _Parsed:
-        corpus = Sentences(self._rows, [len(self._rows)], "<tagger>").corpus(self.xsize())
+        corpus = ColumnSentences(self._rows, [len(self._rows)], "<tagger>").corpus(self.xsize())
         chain = self._scoring.chain(corpus)
         if self._penalties:
             emissions = np.array(chain.emissions)

@@ -1,4 +1,4 @@
-"""CRFsuite's model file, bytes in and out; what a model means is the business of `tagline.interop.crfsuite.file`.
+"""CRFsuite's model file, bytes in and out; what a model means is the business of `tagline.interop.crfsuite.conversion`.
 
 All numbers are little-endian, all offsets but those inside a string table count from the beginning of the file:
 

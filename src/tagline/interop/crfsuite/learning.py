@@ -22,7 +22,7 @@ from tagline.interop.crfsuite.arguments import LEARN, Chosen, described, parse
 from tagline.interop.crfsuite.data import LabelledItems, read_sentences
 from tagline.interop.crfsuite.tagging import open_data
 from tagline.interop.pycrfsuite.online import shuffles
-from tagline.interop.pycrfsuite.parameters import ALGORITHMS as PARAMETERS
+from tagline.interop.pycrfsuite.training_parameters import ALGORITHMS as PARAMETERS
 from tagline.readers.sources import name_of
 from tagline.writing import check_apart
 

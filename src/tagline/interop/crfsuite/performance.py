@@ -7,7 +7,7 @@ model does not know is wrong wherever it stands; crfsuite stops counting at such
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 
 class Performance:
@@ -49,23 +49,36 @@ class Performance:
         Item accuracy: 1 / 2 (0.5000)
         Instance accuracy: 0 / 1 (0.0000)
         """
-        lines = ["Performance by label (#match, #model, #ref) (precision, recall, F1):"]
-        sums = [0.0, 0.0, 0.0]
-        for label in self.labels:
-            match, model, reference = (counts[label] for counts in (self._matches, self._predicted, self._references))
-            scores = "******, ******, ******"
-            if reference:
-                values = _scores(match, model, reference)
-                sums = [total + value for total, value in zip(sums, values, strict=True)]
-                scores = ", ".join(f"{value:.4f}" for value in values)
-            lines.append(f"    {label}: ({match}, {model}, {reference}) ({scores})")
-        means = ", ".join(f"{total / max(1, len(self.labels)):f}" for total in sums)
-        lines.append(f"Macro-average precision, recall, F1: ({means})")
-        right, tokens = self._matches.total(), self._references.total()
-        lines.append(f"Item accuracy: {right} / {tokens} ({right / max(1, tokens):.4f})")
-        share = self.right_sentences / max(1, self.sentences)
-        lines.append(f"Instance accuracy: {self.right_sentences} / {self.sentences} ({share:.4f})")
-        return "\n".join(lines) + "\n"
+        counts = [(self._matches[label], self._predicted[label], self._references[label]) for label in self.labels]
+        items = self._matches.total(), self._references.total()
+        return "".join(report_lines(self.labels, counts, items, (self.right_sentences, self.sentences)))
+
+
+def report_lines(
+    labels: Sequence[str],
+    counts: Iterable[tuple[int, int, int]],
+    items: tuple[int, int],
+    instances: tuple[int, int],
+) -> Iterator[str]:
+    """Write the report line by line.
+
+    Arguments:
+        counts: for each label how often it is right, predicted, and in the data.
+        items, instances: tokens and sentences that are right, and all of them.
+    """
+    yield "Performance by label (#match, #model, #ref) (precision, recall, F1):\n"
+    sums = [0.0, 0.0, 0.0]
+    for label, (match, model, reference) in zip(labels, counts, strict=True):
+        scores = "******, ******, ******"
+        if reference:
+            values = _scores(match, model, reference)
+            sums = [total + value for total, value in zip(sums, values, strict=True)]
+            scores = ", ".join(f"{value:.4f}" for value in values)
+        yield f"    {label}: ({match}, {model}, {reference}) ({scores})\n"
+    means = ", ".join(f"{total / max(1, len(labels)):f}" for total in sums)
+    yield f"Macro-average precision, recall, F1: ({means})\n"
+    for noun, (right, total) in (("Item", items), ("Instance", instances)):
+        yield f"{noun} accuracy: {right} / {total} ({right / max(1, total):.4f})\n"
 
 
 def _scores(match: int, model: int, reference: int) -> tuple[float, float, float]:

@@ -1,7 +1,7 @@
 """Where python-crfsuite keeps its classes; ours are in the modules beside this one."""
 
 from tagline.interop.pycrfsuite.errors import CRFSuiteError
-from tagline.interop.pycrfsuite.items import ItemSequence
+from tagline.interop.pycrfsuite.item_sequence import ItemSequence
 from tagline.interop.pycrfsuite.online import seed
 from tagline.interop.pycrfsuite.tagger import Tagger
 from tagline.interop.pycrfsuite.trainer import BaseTrainer, Trainer

@@ -6,7 +6,7 @@ delta of it over the period.
 
 from __future__ import annotations
 
-from tagline.interop.pycrfsuite.lesson import Lesson, Stopwatch
+from tagline.interop.pycrfsuite.training_task import Stopwatch, TrainingTask
 from tagline.training.algorithms import Settings, train
 from tagline.training.likelihood import Targets
 from tagline.training.monitor import Monitor, Trained, norm
@@ -28,32 +28,32 @@ SHOWN = {
 NO_WEIGHTS, AT_OPTIMUM, NO_STEP = -1020, 2, -1001  # how libLBFGS numbers these ends
 
 
-def learn_batch(lesson: Lesson) -> Float64Array:
+def learn_batch(task: TrainingTask) -> Float64Array:
     """Return the weights at which the objective is lowest."""
     watch = Stopwatch()
-    lesson.tell_parameters("L-BFGS optimization", SHOWN)
-    weights = lesson.no_weights()
+    task.tell_parameters("L-BFGS optimization", SHOWN)
+    weights = task.no_weights()
     if len(weights):
-        trained = _train(lesson)
+        trained = _train(task)
         if trained.reason == "interrupted":
             raise KeyboardInterrupt
         weights = trained.weights
-        lesson.tell(f"L-BFGS {_end(trained)}\n")
+        task.tell(f"L-BFGS {_end(trained)}\n")
     else:
-        lesson.tell(f"L-BFGS terminated with error code ({NO_WEIGHTS})\n")
-    lesson.tell(f"Total seconds required for training: {watch.total():.3f}\n")
-    lesson.tell("\n")
+        task.tell(f"L-BFGS terminated with error code ({NO_WEIGHTS})\n")
+    task.tell(f"Total seconds required for training: {watch.total():.3f}\n")
+    task.tell("\n")
     return weights
 
 
-def _train(lesson: Lesson) -> Trained:
-    parameters, part = lesson.parameters, lesson.part
+def _train(task: TrainingTask) -> Trained:
+    parameters, part = task.parameters, task.part
     monitor = Monitor(
         epsilon=parameters["epsilon"],
         period=max(0, parameters["period"]),
         delta=parameters["delta"],
         max_iterations=parameters["max_iterations"] or None,  # 0 is no limit there
-        callbacks=[_Report(lesson)],
+        callbacks=[_Report(task)],
     )
     settings = Settings(
         "lbfgs",
@@ -63,17 +63,17 @@ def _train(lesson: Lesson) -> Trained:
         options={"max_linesearch": parameters["max_linesearch"]},
     )
     targets = Targets(part.labels, None, part.weights)
-    return train(lesson.structure, part.features, targets, None, lesson.no_weights(), settings, monitor)
+    return train(task.structure, part.features, targets, None, task.no_weights(), settings, monitor)
 
 
 class _Report:
     """Writes what each iteration reached."""
 
-    def __init__(self, lesson: Lesson) -> None:
-        self._lesson, self._watch, self._evaluations = lesson, Stopwatch(), 1
+    def __init__(self, task: TrainingTask) -> None:
+        self._task, self._watch, self._evaluations = task, Stopwatch(), 1
 
     def __call__(self, state: TrainingState) -> None:
-        tell, weights = self._lesson.tell, state.weights()
+        tell, weights = self._task.tell, state.weights()
         trials, self._evaluations = state.evaluations - self._evaluations, state.evaluations
         tell(f"***** Iteration #{state.pass_} *****\n")
         tell(f"Loss: {state.objective:f}\n")
@@ -83,7 +83,7 @@ class _Report:
         tell(f"Line search trials: {trials}\n")
         tell(f"Line search step: {state.step or 0.0:f}\n")
         tell(f"Seconds required for this iteration: {self._watch.lap():.3f}\n")
-        self._lesson.evaluate(weights)
+        self._task.evaluate(weights)
         tell("\n")
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from tagline import compiled
 from tagline.interop.pycrfsuite.errors import OVERFLOW, CRFSuiteError
-from tagline.interop.pycrfsuite.lesson import Lesson, Stopwatch
 from tagline.interop.pycrfsuite.online import shuffles
+from tagline.interop.pycrfsuite.training_task import Stopwatch, TrainingTask
 from tagline.training.likelihood import Likelihood, Targets
 from tagline.types import Float64Array, IntArray
 
@@ -22,14 +22,14 @@ from tagline.types import Float64Array, IntArray
 class _Descent:
     """The core's descent from 0 on."""
 
-    def __init__(self, lesson: Lesson) -> None:
-        part, self._zeros = lesson.part, lesson.no_weights()
+    def __init__(self, task: TrainingTask) -> None:
+        part, self._zeros = task.part, task.no_weights()
         targets = Targets(part.labels, None, part.weights)
-        likelihood = Likelihood(lesson.structure, part.features, targets, None, "float64")
-        self._core: Any = compiled.require().Descent64(likelihood.core, 0.0, lesson.parameters["c2"])
-        self.decay = 2 * lesson.parameters["c2"] / lesson.num_sentences
+        likelihood = Likelihood(task.structure, part.features, targets, None, "float64")
+        self._core: Any = compiled.require().Descent64(likelihood.core, 0.0, task.parameters["c2"])
+        self.decay = 2 * task.parameters["c2"] / task.num_sentences
         self.weights = self._zeros
-        self._B = lesson.num_sentences
+        self._B = task.num_sentences
 
     def begin(self) -> None:
         """Go back to 0."""
@@ -53,25 +53,25 @@ class _Descent:
         return float(eta / (1 + eta * self.decay * (self.seen - 1)))
 
 
-def learn_by_descent(lesson: Lesson) -> Float64Array:
+def learn_by_descent(task: TrainingTask) -> Float64Array:
     """Return the weights of the best epoch."""
     names = ("c2", "max_iterations", "period", "delta")
-    lesson.tell_parameters("Stochastic Gradient Descent (SGD)", {name: name for name in names})
-    watch, weights, loss = Stopwatch(), lesson.no_weights(), 0.0
-    if lesson.num_sentences:
-        descent, order = _Descent(lesson), np.arange(lesson.num_sentences, dtype=np.int64)
+    task.tell_parameters("Stochastic Gradient Descent (SGD)", {name: name for name in names})
+    watch, weights, loss = Stopwatch(), task.no_weights(), 0.0
+    if task.num_sentences:
+        descent, order = _Descent(task), np.arange(task.num_sentences, dtype=np.int64)
         order = shuffles.shuffled(order)
-        eta = _calibrated(lesson, descent, order)
-        weights, loss = _descend(lesson, descent, order, eta)
-    lesson.tell(f"Loss: {loss:f}\n")
-    lesson.tell(f"Total seconds required for training: {watch.total():.3f}\n")
-    lesson.tell("\n")
+        eta = _calibrated(task, descent, order)
+        weights, loss = _descend(task, descent, order, eta)
+    task.tell(f"Loss: {loss:f}\n")
+    task.tell(f"Total seconds required for training: {watch.total():.3f}\n")
+    task.tell("\n")
     return weights
 
 
-def _calibrated(lesson: Lesson, descent: _Descent, order: IntArray) -> float:
+def _calibrated(task: TrainingTask, descent: _Descent, order: IntArray) -> float:
     """Try step sizes on a sample, larger ones while the loss falls, then smaller ones; return the best."""
-    parameters, tell, watch = lesson.parameters, lesson.tell, Stopwatch()
+    parameters, tell, watch = task.parameters, task.tell, Stopwatch()
     first, factor = parameters["calibration.eta"], parameters["calibration.rate"]
     wanted, most = parameters["calibration.candidates"], parameters["calibration.max_trials"]
     sample = order[: min(len(order), parameters["calibration.samples"])]
@@ -108,10 +108,10 @@ def _calibrated(lesson: Lesson, descent: _Descent, order: IntArray) -> float:
     return float(best)
 
 
-def _descend(lesson: Lesson, descent: _Descent, order: IntArray, eta: float) -> tuple[Float64Array, float]:
-    parameters, tell, watch = lesson.parameters, lesson.tell, Stopwatch()
+def _descend(task: TrainingTask, descent: _Descent, order: IntArray, eta: float) -> tuple[Float64Array, float]:
+    parameters, tell, watch = task.parameters, task.tell, Stopwatch()
     epochs, period, delta = parameters["max_iterations"], parameters["period"], parameters["delta"]
-    best, lowest, losses = lesson.no_weights(), math.inf, list[float]()
+    best, lowest, losses = task.no_weights(), math.inf, list[float]()
     descent.begin()
     stopped = False
     while len(losses) < epochs and not stopped:
@@ -134,7 +134,7 @@ def _descend(lesson: Lesson, descent: _Descent, order: IntArray, eta: float) -> 
         tell(f"Learning rate (eta): {descent.rate(eta):f}\n")
         tell(f"Total number of feature updates: {descent.seen}\n")
         tell(f"Seconds required for this iteration: {watch.lap():.3f}\n")
-        lesson.evaluate(descent.weights)
+        task.evaluate(descent.weights)
         tell("\n")
     ended = "stopping criteria" if stopped and len(losses) < epochs else "maximum number of iterations"
     tell(f"SGD terminated with the {ended}\n")

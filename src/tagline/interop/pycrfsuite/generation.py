@@ -12,13 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from tagline.features.weights import Structure, structure_of
-from tagline.interop.pycrfsuite.parameters import Parameters
-from tagline.interop.pycrfsuite.sentences import LabelledPart
+from tagline.interop.pycrfsuite.training_groups import LabelledPart
+from tagline.interop.pycrfsuite.training_parameters import TrainingParameters
 from tagline.ragged import first_entries, row_offsets
 from tagline.types import BoolArray, Float64Array
 
 
-def generate(part: LabelledPart, num_labels: int, num_attributes: int, parameters: Parameters) -> Structure:
+def generate(part: LabelledPart, num_labels: int, num_attributes: int, parameters: TrainingParameters) -> Structure:
     """Return the weights that there are."""
     least, all_states = parameters["feature.minfreq"], bool(parameters["feature.possible_states"])
     structure = structure_of(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tagline import compiled
-from tagline.interop.pycrfsuite.lesson import Lesson, Stopwatch
+from tagline.interop.pycrfsuite.training_task import Stopwatch, TrainingTask
 from tagline.training.monitor import norm
 from tagline.types import Float64Array, IntArray
 
@@ -52,14 +52,14 @@ def seed(number: int = 1) -> None:
     shuffles.begin(number)
 
 
-def learn_online(lesson: Lesson) -> Float64Array:
+def learn_online(task: TrainingTask) -> Float64Array:
     """Return the weights that ``ap``, ``pa`` or ``arow`` ends with."""
-    parameters, algorithm = lesson.parameters, lesson.parameters.algorithm
+    parameters, algorithm = task.parameters, task.parameters.algorithm
     settings = [name for name in parameters.names() if not name.startswith("feature.")]
-    lesson.tell_parameters(TITLES[algorithm], {name: name for name in settings})
-    watch, learner, weights = Stopwatch(), _learner(lesson), lesson.no_weights()
+    task.tell_parameters(TITLES[algorithm], {name: name for name in settings})
+    watch, learner, weights = Stopwatch(), _learner(task), task.no_weights()
     averaged = algorithm != "arow" and bool(parameters.values.get("averaging", 1))
-    order = np.arange(lesson.num_sentences, dtype=np.int64)
+    order = np.arange(task.num_sentences, dtype=np.int64)
     for iteration in range(1, parameters["max_iterations"] + 1):
         watch.lap()
         order = shuffles.shuffled(order)
@@ -67,18 +67,18 @@ def learn_online(lesson: Lesson) -> Float64Array:
         weights = learner.get(averaged) if learner is not None else weights
         # The log has the norm of the average only where the perceptron's is taken.
         shown = learner.get(False) if learner is not None and algorithm == "passive-aggressive" else weights
-        lesson.tell(f"***** Iteration #{iteration} *****\n")
-        lesson.tell(f"Loss: {loss:f}\n")
-        lesson.tell(f"Feature norm: {norm(shown):f}\n")
-        lesson.tell(f"Seconds required for this iteration: {watch.lap():.3f}\n")
-        lesson.evaluate(weights)
-        lesson.tell("\n")
-        if lesson.num_sentences and _is_enough(loss / lesson.num_sentences, parameters["epsilon"], algorithm):
-            lesson.tell("Terminated with the stopping criterion\n")
-            lesson.tell("\n")
+        task.tell(f"***** Iteration #{iteration} *****\n")
+        task.tell(f"Loss: {loss:f}\n")
+        task.tell(f"Feature norm: {norm(shown):f}\n")
+        task.tell(f"Seconds required for this iteration: {watch.lap():.3f}\n")
+        task.evaluate(weights)
+        task.tell("\n")
+        if task.num_sentences and _is_enough(loss / task.num_sentences, parameters["epsilon"], algorithm):
+            task.tell("Terminated with the stopping criterion\n")
+            task.tell("\n")
             break
-    lesson.tell(f"Total seconds required for training: {watch.total():.3f}\n")
-    lesson.tell("\n")
+    task.tell(f"Total seconds required for training: {watch.total():.3f}\n")
+    task.tell("\n")
     return weights
 
 
@@ -86,11 +86,11 @@ def _is_enough(loss: float, epsilon: float, algorithm: str) -> bool:
     return loss <= epsilon if algorithm == "arow" else loss < epsilon
 
 
-def _learner(lesson: Lesson) -> Any:
+def _learner(task: TrainingTask) -> Any:
     """Return the core's learner; None where there is nothing to learn from."""
-    if not lesson.num_sentences:
+    if not task.num_sentences:
         return None
-    part, structure, values = lesson.part, lesson.structure, lesson.parameters.values
+    part, structure, values = task.part, task.structure, task.parameters.values
     settings: dict[str, Any] = {name: float(values[name]) for name in ("c", "variance", "gamma") if name in values}
     if "type" in values:
         # CRFsuite takes every other number for 0.
@@ -107,6 +107,6 @@ def _learner(lesson: Lesson) -> Any:
         part.values,
         part.labels,
         part.weights,
-        NAMES[lesson.parameters.algorithm],
+        NAMES[task.parameters.algorithm],
         **settings,
     )

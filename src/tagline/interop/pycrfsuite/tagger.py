@@ -31,7 +31,7 @@ class Tagger:
     """Labels sentences by a model that was opened.
 
     >>> import tagline
-    >>> from tagline.interop.crfsuite.file import write_crf
+    >>> from tagline.interop.crfsuite.conversion import write_crf
     >>> file = write_crf(tagline.CRF().fit([[["w=Anna"], ["w=sings"]]], [["N", "V"]]))
     >>> with Tagger().open_inmemory(file) as tagger:
     ...     tagger.tag([["w=Bob"], ["w=sings"]])

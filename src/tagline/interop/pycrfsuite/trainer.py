@@ -19,10 +19,10 @@ from tagline.interop.pycrfsuite.batch import learn_batch
 from tagline.interop.pycrfsuite.descent import learn_by_descent
 from tagline.interop.pycrfsuite.generation import generate
 from tagline.interop.pycrfsuite.holdout import Holdout
-from tagline.interop.pycrfsuite.lesson import Lesson, Stopwatch
 from tagline.interop.pycrfsuite.online import learn_online
-from tagline.interop.pycrfsuite.parameters import ALGORITHMS, ALIASES, GIVEN, Parameters
-from tagline.interop.pycrfsuite.sentences import LabelledSentences
+from tagline.interop.pycrfsuite.training_groups import LabelledSentences
+from tagline.interop.pycrfsuite.training_parameters import ALGORITHMS, ALIASES, GIVEN, TrainingParameters
+from tagline.interop.pycrfsuite.training_task import Stopwatch, TrainingTask
 from tagline.types import Float64Array
 from tagline.writing import open_new
 
@@ -46,12 +46,12 @@ class BaseTrainer:
 
     verbose: Any
     _sentences: LabelledSentences
-    _parameters: Parameters
+    _parameters: TrainingParameters
 
     def __new__(cls, *arguments: Any, **options: Any) -> Self:
         """Make a trainer that works even where a subclass does not call our constructor."""
         self = super().__new__(cls)
-        self.verbose, self._sentences, self._parameters = None, LabelledSentences(), Parameters("lbfgs")
+        self.verbose, self._sentences, self._parameters = None, LabelledSentences(), TrainingParameters("lbfgs")
         return self
 
     def __init__(
@@ -86,7 +86,7 @@ class BaseTrainer:
             raise InputError(
                 f"Bad arguments: algorithm={name!r}, type={type!r}; expected one of {', '.join(ALGORITHMS)}, and crf1d"
             )
-        self._parameters = Parameters(name)
+        self._parameters = TrainingParameters(name)
 
     def params(self) -> list[str]:
         """Return the names of the algorithm's parameters."""
@@ -133,15 +133,15 @@ class BaseTrainer:
         if holdout >= 0:
             self.message(f"Holdout group: {holdout + 1}\n")
             self.message("\n")
-        lesson = self._lesson(holdout)
-        weights = LEARNERS.get(self._parameters.algorithm, learn_online)(lesson)
+        task = self._task(holdout)
+        weights = LEARNERS.get(self._parameters.algorithm, learn_online)(task)
         if path:
-            self._store(path, lesson, weights)
+            self._store(path, task, weights)
 
     def _before_train(self) -> None:
         pass
 
-    def _lesson(self, holdout: int) -> Lesson:
+    def _task(self, holdout: int) -> TrainingTask:
         """Say which weights there are."""
         tell, watch = self.message, Stopwatch()
         tell("Feature generation\n")
@@ -160,12 +160,12 @@ class BaseTrainer:
         tell(f"Seconds required: {watch.total():.3f}\n")
         tell("\n")
         evaluate = Holdout(held, labels, structure, tell).evaluate if holdout >= 0 else _no_evaluation
-        return Lesson(part, structure, self._parameters, tell, evaluate)
+        return TrainingTask(part, structure, self._parameters, tell, evaluate)
 
-    def _store(self, path: str, lesson: Lesson, weights: Float64Array) -> None:
+    def _store(self, path: str, task: TrainingTask, weights: Float64Array) -> None:
         """Write the file, weights that are 0 and attributes without any left out."""
         tell, watch = self.message, Stopwatch()
-        structure, names, labels = lesson.structure, self._sentences.attributes(), self._sentences.labels
+        structure, names, labels = task.structure, self._sentences.attributes(), self._sentences.labels
         tell("Storing the model\n")
         parts = structure.parts
         states, moves = weights[parts["states"]], weights[parts["transitions"]]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tagline.errors import StorageError
-from tagline.interop.crfsuite.file import read_crf as read_crfsuite
+from tagline.interop.crfsuite.conversion import read_crf as read_crfsuite
 from tagline.interop.sklearn_crfsuite.inert import ENCODE, Global, Made, read_inert
 from tagline.interop.sklearn_crfsuite.model_files import DATA
 from tagline.models.crf.estimator import CRF

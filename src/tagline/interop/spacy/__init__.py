@@ -16,6 +16,6 @@ except ImportError as error:
     raise MissingPackageError("tagline.interop.spacy", "spacy", "pip install 'tagline[spacy]'", error) from None
 
 from tagline.interop.spacy.component import TaglineComponent, make_component
-from tagline.interop.spacy.lessons import train
+from tagline.interop.spacy.examples import train
 
 __all__ = ["TaglineComponent", "make_component", "train"]

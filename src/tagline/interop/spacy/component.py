@@ -20,9 +20,9 @@ from spacy.training import Example
 
 from tagline.checks import check_choice, check_number, check_switch, shown_value
 from tagline.errors import InputError
-from tagline.interop.spacy.answers import Worker
-from tagline.interop.spacy.documents import declare, sentences_of, set_entities, set_tags
-from tagline.interop.spacy.lessons import ATTRIBUTES, TASKS, check_columns, learned, references
+from tagline.interop.spacy.docs import declare, sentences_of, set_entities, set_tags
+from tagline.interop.spacy.examples import ATTRIBUTES, TASKS, check_columns, learned, references
+from tagline.interop.spacy.predictions import Worker
 from tagline.models.contract import Model
 from tagline.models.files import load, loads
 

@@ -13,9 +13,10 @@ from tagline.chain import tensors
 from tagline.chain.tensors import TensorChain
 from tagline.interop.torchcrf import scripted
 from tagline.nn import checks, packing
+from tagline.nn.checks import tracing
 from tagline.nn.decoded import lists_of
 from tagline.nn.packing import Packing
-from tagline.nn.scripted import compiled, tracing
+from tagline.nn.scripted import compiled
 
 REMEDY = "mask such tokens"
 

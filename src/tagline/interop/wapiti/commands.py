@@ -14,8 +14,8 @@ from typing import BinaryIO
 from tagline import compiled
 from tagline.errors import InputError, visible
 from tagline.interop.formats import refuse_others
+from tagline.interop.wapiti.input_lines import InputBlock, joined, read_blocks
 from tagline.interop.wapiti.options import ALGORITHMS, SWITCHES, Options, parse
-from tagline.interop.wapiti.sentences import Block, joined, read_blocks
 from tagline.interop.wapiti.text import TYPES, WapitiModel, compacted, read_model
 from tagline.writing import check_apart, open_new
 
@@ -65,7 +65,7 @@ def _train(options: Options) -> int:
     if "list" in (options.algo, options.type):
         tell("".join(f"\t{name}\n" for name in (ALGORITHMS if options.algo == "list" else TYPES)))
         return 0
-    from tagline.interop.wapiti.training import evaluate, learn, read_lesson
+    from tagline.interop.wapiti.training import evaluate, learn, number_sentences
 
     compiled.set_threads(options.nthread, "--nthread")
     for name in options.unused:
@@ -78,17 +78,17 @@ def _train(options: Options) -> int:
         tell("* Load patterns\n")
     tell("* Load training data\n")
     block = _read_data(options.input)
-    lesson = read_lesson(block, options, before)
+    numbered = number_sentences(block, options, before)
     dev = None
     if options.devel is not None:
         tell("* Load development data\n")
         dev_block = _read_data(options.devel)
-        dev, sentences = evaluate(lesson, dev_block), len(dev_block.lengths)
+        dev, sentences = evaluate(numbered, dev_block), len(dev_block.lengths)
     tell("* Initialize the model\n" if before is None else "* Resync the model\n")
     tell(f"* Summary\n    nb train:    {len(block.lengths)}\n")
     if dev is not None:
         tell(f"    nb devel:    {sentences}\n")
-    model = learn(lesson, options, before, dev, tell)
+    model = learn(numbered, options, before, dev, tell)
     _save(model, options)
     return 0
 
@@ -138,7 +138,7 @@ def _read(path: str | None) -> WapitiModel:
     return read_model(data, path or "<stdin>")
 
 
-def _read_data(path: str | None) -> Block:
+def _read_data(path: str | None) -> InputBlock:
     source = path or "<stdin>"
     with _input(path) as stream:
         block = joined(list(read_blocks(stream, source)), source)
@@ -154,7 +154,7 @@ def _save(model: WapitiModel, options: Options) -> None:
         tell(f"    {len(model.observations) - len(small.observations):8d} observations removed\n")
         tell(f"    {model.offsets[-1] - small.offsets[-1]:8d} features removed\n")
         model = small
-    from tagline.interop.wapiti.file import file_of
+    from tagline.interop.wapiti.conversion import file_of
 
     tell("* Save the model\n")
     with _output(options.output) as out:

@@ -22,9 +22,9 @@ from tagline.features.expressions.byte_text import bytes_of
 from tagline.features.items import items_to_features
 from tagline.features.local_scores import LocalScorer, charged, log_normalisers
 from tagline.features.weights import Scorer
-from tagline.interop.wapiti.file import parameters_of, template_of
+from tagline.interop.wapiti.conversion import parameters_of, template_of
+from tagline.interop.wapiti.input_lines import InputBlock, corpus_of, observations_of, read_blocks
 from tagline.interop.wapiti.options import Options
-from tagline.interop.wapiti.sentences import Block, corpus_of, observations_of, read_blocks
 from tagline.interop.wapiti.text import WapitiModel
 from tagline.models.crf.chains import exact_chains, feature_chains
 from tagline.types import Chain, Float64Array, FloatArray, IntArray
@@ -34,7 +34,7 @@ EVERY = 1000  # sentences
 
 
 @dataclass(frozen=True, eq=False)
-class Labelling:
+class ScoredLabelling:
     """One labelling of a sentence.
 
     Attributes:
@@ -128,7 +128,7 @@ def label_stream(model: Labeller, stream: BinaryIO, out: BinaryIO, options: Opti
         tell(f"note: {fewer} sentences have fewer than {options.nbest} labellings; all of them are written\n")
 
 
-def _features_of(model: Labeller, block: Block, rows: list[list[str]]) -> Features:
+def _features_of(model: Labeller, block: InputBlock, rows: list[list[str]]) -> Features:
     """Look up the observations of sentences that a model knows."""
     p, template = model.parameters, model.template
     assert p.states is not None
@@ -141,8 +141,8 @@ def _features_of(model: Labeller, block: Block, rows: list[list[str]]) -> Featur
 
 
 def _ranked(
-    model: Labeller, block: Block, rows: list[list[str]], known: IntArray | None, options: Options
-) -> Iterator[list[Labelling]]:
+    model: Labeller, block: InputBlock, rows: list[list[str]], known: IntArray | None, options: Options
+) -> Iterator[list[ScoredLabelling]]:
     """Return the best labellings of each sentence."""
     features = _features_of(model, block, rows)
     exact = options.score or options.post or options.nbest > 1
@@ -162,7 +162,7 @@ def _ranked(
             yield from _of_scores(chain, forced, options)
 
 
-def _of_local(chain: Chain, forced: IntArray | None, options: Options) -> Iterator[list[Labelling]]:
+def _of_local(chain: Chain, forced: IntArray | None, options: Options) -> Iterator[list[ScoredLabelling]]:
     """Labels of an MEMM by the products of their probabilities."""
     normalisers = log_normalisers(chain)
     for b, ranked in enumerate(_best(charged(chain), forced, options.nbest)):
@@ -172,7 +172,7 @@ def _of_local(chain: Chain, forced: IntArray | None, options: Options) -> Iterat
         scores[:, 1:] -= normalisers[tokens[1:], ranked.labels[:, :-1]]
         probabilities = np.exp(scores)
         rows = zip(ranked.labels, probabilities.prod(axis=1).tolist(), probabilities, strict=True)
-        yield [Labelling(*parts) for parts in rows]
+        yield [ScoredLabelling(*parts) for parts in rows]
 
 
 def _token_scores(chain: Chain, tokens: IntArray, labels: IntArray) -> Float64Array:
@@ -183,15 +183,15 @@ def _token_scores(chain: Chain, tokens: IntArray, labels: IntArray) -> Float64Ar
     return scores
 
 
-def _of_scores(chain: Chain, forced: IntArray | None, options: Options) -> Iterator[list[Labelling]]:
+def _of_scores(chain: Chain, forced: IntArray | None, options: Options) -> Iterator[list[ScoredLabelling]]:
     for b, ranked in enumerate(_best(chain, forced, options.nbest)):
         scores = np.empty((len(ranked.labels), 0))
         if options.score:
             scores = _token_scores(chain, np.arange(*chain.offsets[b : b + 2]), ranked.labels)
-        yield [Labelling(*parts) for parts in zip(ranked.labels, ranked.scores.tolist(), scores, strict=True)]
+        yield [ScoredLabelling(*parts) for parts in zip(ranked.labels, ranked.scores.tolist(), scores, strict=True)]
 
 
-def _of_posteriors(chain: Chain, forced: IntArray | None, options: Options) -> Iterator[list[Labelling]]:
+def _of_posteriors(chain: Chain, forced: IntArray | None, options: Options) -> Iterator[list[ScoredLabelling]]:
     """Labels by their probabilities, token for token: the best labelling has the most probable label of each."""
     nodes: FloatArray = marginals(chain).nodes
     with np.errstate(divide="ignore"):
@@ -199,7 +199,9 @@ def _of_posteriors(chain: Chain, forced: IntArray | None, options: Options) -> I
     for b, ranked in enumerate(_best(independent, forced, options.nbest)):
         first, last = chain.offsets[b : b + 2]
         scores = nodes[np.arange(first, last), ranked.labels].astype(np.float64)  # [K, T]
-        yield [Labelling(*parts) for parts in zip(ranked.labels, scores.prod(axis=1).tolist(), scores, strict=True)]
+        yield [
+            ScoredLabelling(*parts) for parts in zip(ranked.labels, scores.prod(axis=1).tolist(), scores, strict=True)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +223,9 @@ def _best(chain: Chain, forced: IntArray | None, count: int) -> Iterator[_Ranked
         yield _Ranked(labels[None], np.array([score]))
 
 
-def _written(lines: list[bytes], ranked: list[Labelling], names: list[bytes], options: Options) -> Iterator[bytes]:
+def _written(
+    lines: list[bytes], ranked: list[ScoredLabelling], names: list[bytes], options: Options
+) -> Iterator[bytes]:
     for rank, labelling in enumerate(ranked):
         if options.score:
             yield b"# %d %f\n" % (rank, labelling.score)

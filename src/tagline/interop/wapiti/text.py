@@ -1,4 +1,4 @@
-r"""Wapiti's model file, bytes in and out; what a model means is the business of `tagline.interop.wapiti.file`.
+r"""Wapiti's model file, bytes in and out; what a model means is the business of `tagline.interop.wapiti.conversion`.
 
 All of it is text, with strings as ``length:bytes,`` and one on a line:
 

@@ -30,9 +30,9 @@ from tagline.features.local_scores import LocalScorer
 from tagline.features.templates.template import Template
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Scorer, Structure, structure_of
-from tagline.interop.wapiti.file import bigram_of, template_of
+from tagline.interop.wapiti.conversion import bigram_of, template_of
+from tagline.interop.wapiti.input_lines import InputBlock, corpus_of, observations_of
 from tagline.interop.wapiti.options import Options
-from tagline.interop.wapiti.sentences import Block, corpus_of, observations_of
 from tagline.interop.wapiti.text import Keys, WapitiModel, make_model
 from tagline.models.crf.chains import feature_chains
 from tagline.training.algorithms import Settings, train
@@ -48,7 +48,7 @@ EPSILON = 1e-5  # of the gradient, where Wapiti's l-bfgs stops, too
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class NumberedSentences:
     """Labelled sentences with numbered observations.
 
     Attributes:
@@ -90,7 +90,7 @@ class Lesson:
         return {name: k for k, name in enumerate(dict.fromkeys([*listed, *plain]))}
 
 
-def read_lesson(block: Block, options: Options, before: WapitiModel | None) -> Lesson:
+def number_sentences(block: InputBlock, options: Options, before: WapitiModel | None) -> NumberedSentences:
     """Number labels and observations; a model that is trained on keeps its own, and gets others only with patterns."""
     patterns = _patterns(options, before)
     rows, given = block.words(labelled=True)
@@ -115,7 +115,7 @@ def read_lesson(block: Block, options: Options, before: WapitiModel | None) -> L
     assert built.states is not None
     _check_names(patterns, built.edges)
     type = options.type if before is None else before.type
-    return Lesson(patterns, labels, built.features, targets, (built.states, built.edges), type)
+    return NumberedSentences(patterns, labels, built.features, targets, (built.states, built.edges), type)
 
 
 def _patterns(options: Options, before: WapitiModel | None) -> Template | None:
@@ -138,7 +138,9 @@ def _extended(known: Vocabulary | None, new: Vocabulary | None) -> Vocabulary | 
     return known if new is None else new if known is None else known.extended(new)
 
 
-def _expanded(block: Block, rows: list[list[str]], patterns: Template | None, known: Vocabularies | None) -> Expanded:
+def _expanded(
+    block: InputBlock, rows: list[list[str]], patterns: Template | None, known: Vocabularies | None
+) -> Expanded:
     if patterns is not None:
         return expand(patterns, corpus_of(block, rows, patterns), known)
     states, edges = observations_of(block, rows)
@@ -154,45 +156,49 @@ def _check_names(patterns: Template | None, edges: Vocabulary | None) -> None:
         )
 
 
-def evaluate(lesson: Lesson, block: Block) -> tuple[Features, IntArray]:
-    """Return the observations of other sentences that a lesson has, and their labels."""
+def evaluate(numbered: NumberedSentences, block: InputBlock) -> tuple[Features, IntArray]:
+    """Return the observations of other sentences that sentences of training have, and their labels."""
     rows, given = block.words(labelled=True)
     assert given is not None
-    numbers = {label: k for k, label in enumerate(lesson.labels)}
-    built = _expanded(block, rows, lesson.patterns, lesson.names)
+    numbers = {label: k for k, label in enumerate(numbered.labels)}
+    built = _expanded(block, rows, numbered.patterns, numbered.names)
     return built.features, np.array([numbers.get(label, -1) for label in given], np.int64)
 
 
-def structure(lesson: Lesson) -> Structure:
+def structure(numbered: NumberedSentences) -> Structure:
     """Give a weight to each observation with each label, or pair of labels; a maxent model has none of pairs."""
-    states, edges = lesson.names
+    states, edges = numbered.names
     return structure_of(
-        lesson.usable(lesson.features),
-        lesson.targets.astype(np.int32),
-        len(lesson.labels),
+        numbered.usable(numbered.features),
+        numbered.targets.astype(np.int32),
+        len(numbered.labels),
         len(states),
         num_edges=0 if edges is None else len(edges),
         all_states=True,
         all_transitions=True,
         edge_pairs="all",
-        transitions=lesson.chained and lesson.patterns is not None and lesson.patterns.label_bigrams,
+        transitions=numbered.chained and numbered.patterns is not None and numbered.patterns.label_bigrams,
     )
 
 
 def learn(
-    lesson: Lesson, options: Options, before: WapitiModel | None, dev: tuple[Features, IntArray] | None, tell: Tell
+    numbered: NumberedSentences,
+    options: Options,
+    before: WapitiModel | None,
+    dev: tuple[Features, IntArray] | None,
+    tell: Tell,
 ) -> WapitiModel:
     """Find the weights."""
-    layout = structure(lesson)
-    tell(f"    nb labels:   {len(lesson.labels)}\n    nb blocks:   {len(lesson.observations)}\n")
-    names, keys = _keys(lesson, layout)
-    empty = make_model((), lesson.labels, names, keys, np.zeros(layout.size), lesson.type)
+    layout = structure(numbered)
+    tell(f"    nb labels:   {len(numbered.labels)}\n    nb blocks:   {len(numbered.observations)}\n")
+    names, keys = _keys(numbered, layout)
+    empty = make_model((), numbered.labels, names, keys, np.zeros(layout.size), numbered.type)
     tell(f"    nb features: {empty.offsets[-1]}\n")
     tell(f"* Train the model with {_algorithm(options)}\n")
-    features, targets = dev or (lesson.features, lesson.targets)
-    is_local = lesson.type == "memm"
+    features, targets = dev or (numbered.features, numbered.targets)
+    is_local = numbered.type == "memm"
     scorer = (LocalScorer if is_local else Scorer)(layout, np.zeros(layout.size))
-    progress = Progress(scorer, (lesson.usable(features), targets), options, tell)
+    progress = ProgressReport(scorer, (numbered.usable(features), targets), options, tell)
     rho2 = 0.0 if options.algo == "sgd-l1" else options.rho2  # it has no such penalty
     passes = None if before is None else 0  # stochastic ones would lead away from the model that is trained on
     settings = Settings("auto", options.rho1, rho2 / 2, memory=options.histsz, passes=passes, local=is_local)
@@ -202,15 +208,15 @@ def learn(
     with _stopping():
         trained = train(
             layout,
-            lesson.usable(lesson.features),
-            Targets(lesson.targets.astype(np.int32)),
+            numbered.usable(numbered.features),
+            Targets(numbered.targets.astype(np.int32)),
             None,
-            _start(layout, lesson, before),
+            _start(layout, numbered, before),
             settings,
             monitor,
         )
     tell(f"    stopped: {progress.reason or trained.reason}\n")
-    return _model(lesson, layout, np.asarray(trained.weights, np.float64))
+    return _model(numbered, layout, np.asarray(trained.weights, np.float64))
 
 
 def _algorithm(options: Options) -> str:
@@ -218,7 +224,7 @@ def _algorithm(options: Options) -> str:
     return f"{options.algo} (Tagline: {ours}; the objective and its optimum are the same)"
 
 
-class Progress:
+class ProgressReport:
     """Tells of each pass in Wapiti's manner, and decides by its windows when to stop."""
 
     def __init__(self, scorer: Scorer, sentences: tuple[Features, IntArray], options: Options, tell: Tell) -> None:
@@ -288,12 +294,12 @@ def _stopping() -> Iterator[None]:
 # Weights, flat as training has them, and by Wapiti's keys.
 
 
-def _keys(lesson: Lesson, layout: Structure) -> tuple[list[str], Keys]:
+def _keys(numbered: NumberedSentences, layout: Structure) -> tuple[list[str], Keys]:
     """Return the names of observations, and the keys of the weights."""
-    states, edges = lesson.names
-    L, numbers = len(lesson.labels), lesson.observations
+    states, edges = numbered.names
+    L, numbers = len(numbered.labels), numbered.observations
     of_edges = np.array([numbers[name] for name in edges or ()], np.int64)
-    plain = [] if lesson.bigram is None else [numbers[lesson.bigram]]
+    plain = [] if numbered.bigram is None else [numbers[numbered.bigram]]
     rows = np.concatenate(
         [np.repeat(plain, len(layout.transitions)), np.repeat(of_edges, np.diff(layout.edge_offsets))]
     )
@@ -303,26 +309,26 @@ def _keys(lesson: Lesson, layout: Structure) -> tuple[list[str], Keys]:
     return list(numbers), (observations, places, np.arange(len(places)) >= len(layout.state_labels))
 
 
-def _start(layout: Structure, lesson: Lesson, before: WapitiModel | None) -> Float64Array:
+def _start(layout: Structure, numbered: NumberedSentences, before: WapitiModel | None) -> Float64Array:
     """Return the weights to begin with: 0, or those of the model that is trained on."""
     weights = np.zeros(layout.size)
     if before is None:
         return weights
-    names, keys = _keys(lesson, layout)
-    bare = make_model((), lesson.labels, names, keys, np.zeros(layout.size), lesson.type)
+    names, keys = _keys(numbered, layout)
+    bare = make_model((), numbered.labels, names, keys, np.zeros(layout.size), numbered.type)
     ours = bare.numbers_of(keys)
     numbers = {name: k for k, name in enumerate(names)}
     observations, places, of_pair = before.keys()
     renumbered = np.array([numbers.get(name, -1) for name in before.observations], np.int64)[observations]
-    kept = (renumbered >= 0) & (lesson.chained | ~of_pair)
+    kept = (renumbered >= 0) & (numbered.chained | ~of_pair)
     theirs = bare.numbers_of((renumbered[kept], places[kept], of_pair[kept]))
     order = np.argsort(ours)
     weights[order[np.searchsorted(ours, theirs, sorter=order)]] = before.weights[kept]
     return weights
 
 
-def _model(lesson: Lesson, layout: Structure, weights: Float64Array) -> WapitiModel:
-    names, keys = _keys(lesson, layout)
-    lines = () if lesson.patterns is None else lesson.patterns.lines
+def _model(numbered: NumberedSentences, layout: Structure, weights: Float64Array) -> WapitiModel:
+    names, keys = _keys(numbered, layout)
+    lines = () if numbered.patterns is None else numbered.patterns.lines
     patterns = dict.fromkeys((line.number, line.text) for line in lines)
-    return make_model([text for _, text in patterns], lesson.labels, names, keys, weights, lesson.type)
+    return make_model([text for _, text in patterns], numbered.labels, names, keys, weights, numbered.type)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import product
 
 from tagline.errors import InputError
-from tagline.features.templates.lines import Line
+from tagline.features.templates.lines import TemplateLine
 from tagline.features.templates.template import Template
 from tagline.features.templates.wapiti_lines import NAMED_PADDING
 
@@ -23,7 +23,7 @@ def translated(template: Template) -> tuple[Template, Translation]:
     """Return the patterns that mean the same as a template, and what turns names of its attributes into Wapiti's."""
     for line in template.lines:
         _check(line, template.source)
-    rows = [_as_pattern(line) for line in template.lines]
+    rows = [line.text[0].lower() + line.text[1:] for line in template.lines]
     patterns = Template.parse("\n".join(rows) + "\n", template.source, "wapiti")
     padded = [form for line in template.lines for form in _padded_forms(line)]
 
@@ -38,7 +38,7 @@ def translated(template: Template) -> tuple[Template, Translation]:
     return patterns, translate
 
 
-def _check(line: Line, source: str) -> None:
+def _check(line: TemplateLine, source: str) -> None:
     place = f"{source}:{line.number}"
     if not all(macro.is_crfpp for macro in line.macros):
         raise InputError(f"{place}: expected only %x[row,column], for Wapiti to understand it, got {line.text}")
@@ -51,11 +51,7 @@ def _check(line: Line, source: str) -> None:
         )
 
 
-def _as_pattern(line: Line) -> str:
-    return line.text[0].lower() + line.text[1:]
-
-
-def _padded_forms(line: Line) -> list[tuple[re.Pattern[str], list[str | None]]]:
+def _padded_forms(line: TemplateLine) -> list[tuple[re.Pattern[str], list[str | None]]]:
     """Return how attributes of a line look near the ends of a sentence, and Wapiti's padding at each macro there."""
     before = max([0, *(-macro.row for macro in line.macros)])
     after = max([0, *(macro.row for macro in line.macros)])

@@ -112,6 +112,7 @@ class CRF(CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type: ignore[misc
         "_vectors",
         "_first",
         "_triples",
+        "_questions",
         "_pruner",
     )
     _TRAINED: ClassVar[Sequence[str]] = (

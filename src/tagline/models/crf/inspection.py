@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from tagline.checks import check_choice
-from tagline.drawing.tables import Readable
+from tagline.drawing.result_tables import Readable
 from tagline.features.lexicons.dictionaries import Dictionary
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.parameters import Parameters

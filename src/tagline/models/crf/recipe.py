@@ -28,8 +28,8 @@ from tagline.readers import format_of, read
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import TAG, Corpus
 from tagline.readers.detection import detect
-from tagline.readers.labelled import LabelledFiles, check_labels
 from tagline.readers.streams import StreamFormat, read_stream
+from tagline.readers.training_files import LabelledFiles, check_labels
 
 
 class CRFRecipe(Recipe):

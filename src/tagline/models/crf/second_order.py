@@ -18,6 +18,7 @@ from tagline import chain as first_order
 from tagline.chain import second_order
 from tagline.chain.rivals import Stretch
 from tagline.chain.second_order import SecondOrderChain, Triples
+from tagline.chain.second_order.dispatch import log_counts
 from tagline.chain.second_order.rivals import PairLattice, SecondOrderScores
 from tagline.features.attributes import Features
 from tagline.models.crf.explaining import Weights
@@ -25,7 +26,7 @@ from tagline.models.crf.parameters import Parameters
 from tagline.models.entities import FoundSpans, Reading
 from tagline.models.explanations import Contribution, Explanation, explain_labelling, label_rivals
 from tagline.models.questions import Questions
-from tagline.types import BoolArray, Chain, Float64Array, IntArray, Marginals, Paths, RankedPaths, sealed
+from tagline.types import BoolArray, Chain, Float64Array, IntArray, sealed
 
 
 def triples_of(parameters: Parameters) -> Triples:
@@ -36,56 +37,16 @@ def triples_of(parameters: Parameters) -> Triples:
     return Triples.of(structure.num_labels, structure.triples, weights.astype(np.float64))
 
 
-class SecondOrderQuestions(Questions):
-    """The questions of `tagline.models.answers` about `SecondOrderChain`."""
-
-    def viterbi(self, scored: SecondOrderChain) -> Paths:
-        """Find the best labelling."""
-        return second_order.viterbi(scored)
-
-    def marginals(self, scored: SecondOrderChain) -> Marginals:
-        """Compute the probability of each label of each token."""
-        return second_order.marginals(scored)
-
-    def k_best(self, scored: SecondOrderChain, k: int) -> list[RankedPaths]:
-        """Find the k best labellings of each sentence."""
-        return second_order.k_best(scored, k)
-
-    def sample_paths(self, scored: SecondOrderChain, count: int, seed: object) -> IntArray:
-        """Draw labellings, ``[count, N]``."""
-        return second_order.sample(scored, count, seed)
-
-    def log_partition(self, scored: SecondOrderChain, *, allow_no_path: bool = False) -> Float64Array:
-        """Compute log Z, ``[B]``."""
-        return second_order.log_partition(scored, allow_no_path=allow_no_path)
-
-    def entropy(self, scored: SecondOrderChain) -> Float64Array:
-        """Compute the entropy of each sentence's labelling, ``[B]``."""
-        return second_order.entropy(scored)
-
-    def constrain(self, scored: SecondOrderChain, allowed: BoolArray) -> SecondOrderChain:
-        """Forbid labels that are not allowed, ``[N, L]``."""
-        return second_order.constrain(scored, allowed=allowed)
-
-    def probable_spans(
-        self,
-        scored: SecondOrderChain,
-        reading: Reading,
-        min_probability: float,
-        best: IntArray | None = None,
-        first: int = 0,
-    ) -> FoundSpans:
-        """Find the spans of the best labelling that are probable enough."""
-        spans = reading.spans(self.viterbi(scored).labels if best is None else best, scored.offsets)
-        kinds = spans.numbered(reading.types).astype(np.int64)
-        p = _span_probabilities(scored, reading, spans.sentence, spans.start, spans.end, kinds)
-        likely = p >= min_probability
-        sentence = spans.sentence[likely] + first
-        return FoundSpans(sentence, spans.start[likely], spans.end[likely], kinds[likely], reading.types, p[likely])
-
-    def log_counts(self, scored: SecondOrderChain) -> Float64Array:
-        """Compute the logarithm of the number of legal labellings of each sentence, ``[B]``."""
-        return super().log_counts(scored.chain)
+def probable_spans(
+    scored: SecondOrderChain, reading: Reading, min_probability: float, best: IntArray | None = None, first: int = 0
+) -> FoundSpans:
+    """Find the spans of the best labelling that are probable enough; see `tagline.models.entities`."""
+    spans = reading.spans(second_order.viterbi(scored).labels if best is None else best, scored.offsets)
+    kinds = spans.numbered(reading.types).astype(np.int64)
+    p = _span_probabilities(scored, reading, spans.sentence, spans.start, spans.end, kinds)
+    likely = p >= min_probability
+    sentence = spans.sentence[likely] + first
+    return FoundSpans(sentence, spans.start[likely], spans.end[likely], kinds[likely], reading.types, p[likely])
 
 
 def _span_probabilities(
@@ -116,6 +77,20 @@ def _with_span(chain: Chain, b: int, first: int, last: int, members: IntArray, c
         if 0 < t < T:
             transitions[t, continues] = -np.inf
     return Chain(sealed(emissions), sealed(transitions), chain.start.astype(np.float64), chain.end.astype(np.float64))
+
+
+class SecondOrderQuestions(Questions):
+    """Questions to `SecondOrderChain`."""
+
+    viterbi = staticmethod(second_order.viterbi)
+    marginals = staticmethod(second_order.marginals)
+    k_best = staticmethod(second_order.k_best)
+    sample_paths = staticmethod(second_order.sample)
+    log_partition = staticmethod(second_order.log_partition)
+    entropy = staticmethod(second_order.entropy)
+    constrain = staticmethod(second_order.constrain)
+    probable_spans = staticmethod(probable_spans)
+    log_counts = staticmethod(log_counts)
 
 
 @dataclass(frozen=True)

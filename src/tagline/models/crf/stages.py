@@ -23,7 +23,7 @@ from tagline.features.documents import (
     document_numbers,
     document_sizes,
 )
-from tagline.features.templates.lines import Line
+from tagline.features.templates.lines import TemplateLine
 from tagline.features.templates.template import Template
 from tagline.models.crf.compilation import CompiledCorpus
 from tagline.models.crf.extraction import as_template, looks_at_mentions
@@ -138,5 +138,5 @@ def without_documents(template: Template) -> Template:
     return _of_lines(template, own)
 
 
-def _of_lines(template: Template, lines: Sequence[Line]) -> Template:
+def _of_lines(template: Template, lines: Sequence[TemplateLine]) -> Template:
     return Template.parse("\n".join([*(line.text for line in lines), ""]), template.source)

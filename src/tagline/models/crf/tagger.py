@@ -44,7 +44,6 @@ from tagline.types import BoolArray, Chain, IntArray
 
 BY_CHARACTER = ("chinese_ner", "segmentation")  # ready-made sets whose tokens are characters
 MOST_NAMES = 50_000  # attributes that are looked at for tokens
-FIRST_ORDER, SECOND_ORDER = Questions(), SecondOrderQuestions()
 
 
 class CRFTagger(ChainModel):
@@ -62,10 +61,6 @@ class CRFTagger(ChainModel):
     _first: CRFTagger | None
     _triples: Triples | None = None
     _pruner: CRFTagger | None = None
-
-    @property
-    def _questions(self) -> Questions:  # type: ignore[override]
-        return FIRST_ORDER if self._triples is None else SECOND_ORDER
 
     @classmethod
     def from_file(cls, file: storage.ModelFile) -> Self:
@@ -95,8 +90,9 @@ class CRFTagger(ChainModel):
         p, template = parameters, extraction.looking
         self.parameters_, self.training_, self._extraction = p, training, extraction
         self._triples = self._pruner = None
+        self._questions = Questions
         if p.order == 2:
-            self._triples = triples_of(p)
+            self._triples, self._questions = triples_of(p), SecondOrderQuestions
         if p.pruner is not None:
             self._pruner = CRFTagger()
             self._pruner._take_over(p.first_order(), extraction, training)
@@ -147,6 +143,7 @@ class CRFTagger(ChainModel):
 
     def _documented(self, X: Any, documents: Any) -> Any:
         """Return sentences with what their documents say of words: a first stage, and other mentions."""
+        self._fitted()
         if documents is not None and not self.input_.documents:
             raise InputError(
                 "documents: expected None for a model of one stage that looks at no other mentions, got some; train it "
@@ -166,12 +163,8 @@ class CRFTagger(ChainModel):
         labels = self.predict(corpus, **({"documents": sizes} if self.input_.documents else {}))
         return document_columns(corpus, width, labels, self.parameters_.scheme, numbers), sizes
 
-    def _chains(self, X: Any, *, edges: Any = None, documents: Any = None) -> Iterator[Chain]:  # type: ignore[override]
-        self._fitted()
-        return self._score(self._documented(X, documents), edges)
-
-    def _score(self, X: Any, edges: Any) -> Iterator[Chain]:
-        """Score sentences that have what their documents say of words."""
+    def _chains(self, X: Any, edges: Any = None) -> Iterator[Chain]:  # type: ignore[override]
+        """Score sentences that have what their documents say of words, by the model without its triples."""
         p, dictionary = self._fitted(), self._extraction.dictionary
         self._extraction.refuse_edges(edges)
         if self._words is None or _is_empty(X):
@@ -182,24 +175,25 @@ class CRFTagger(ChainModel):
             return chains
         return _bound(chains, dictionary.allowed(tokens_as_corpus(X), p.labels, str(p.scheme)))
 
-    def _scored(self, X: Any, *, known: Any = None, **inputs: Any) -> Iterator[Any]:
-        if self._triples is None:
-            return super().chains(X, known=known, **inputs)
-        return self._second_order(self._documented(as_sentences(X), inputs.pop("documents", None)), known, **inputs)
+    def _scored(  # type: ignore[override]
+        self, X: Any, *, known: Any = None, edges: Any = None, documents: Any = None
+    ) -> Iterator[Any]:
+        X = self._documented(as_sentences(X), documents)
+        return (self._first_order if self._triples is None else self._second_order)(X, known, edges)
+
+    def _first_order(self, X: Any, known: Any, edges: Any = None) -> Iterator[Chain]:
+        """Score documented sentences, kept to what is known."""
+        chains = self._chains(X, edges)
+        return chains if known is None else constrained(chains, known, self._names(), sized(X))
 
     def _second_order(self, X: Any, known: Any, edges: Any = None) -> Iterator[SecondOrderChain]:
         """Score documented sentences, with the labels that the first-order model and what is known leave."""
         assert self._triples is not None
         pruner = Pruner(self._fitted().prune)
-
-        def bound(chains: Iterator[Chain]) -> Iterator[Chain]:
-            return chains if known is None else constrained(chains, known, self._names(), sized(X))
-
-        chains = bound(self._score(X, edges))
         coarse: Iterator[Chain | None] = repeat(None)
         if self._pruner is not None:
-            coarse = bound(self._pruner._score(X, edges))
-        for chain, first in zip(chains, coarse, strict=False):
+            coarse = self._pruner._first_order(X, known, edges)
+        for chain, first in zip(self._first_order(X, known, edges), coarse, strict=False):
             left = chain if first is None else constrain(chain, allowed=pruner.allowed(first))
             yield SecondOrderChain(left, self._triples)
 
@@ -212,9 +206,9 @@ class CRFTagger(ChainModel):
         Arguments:
             X, known: as for `predict`.
         """
-        if self._triples is None:
-            return super().chains(X, known=known, **inputs)
         blocks = self._scored(X, known=known, **inputs)
+        if self._triples is None:
+            return blocks
         return (PairChain(block, b) for block in blocks for b in range(block.num_sentences))
 
     def pruning(self, X: Any, y: Any = None, **inputs: Any) -> Pruning:
@@ -231,7 +225,7 @@ class CRFTagger(ChainModel):
         X, pruner = as_sentences(X), Pruner(p.prune)
         kept = [np.zeros((0, len(p.labels)), np.bool_)]
         documented = self._documented(X, inputs.pop("documents", None))
-        kept += [pruner.allowed(chain) for chain in self._pruner._score(documented, inputs.pop("edges", None))]
+        kept += [pruner.allowed(chain) for chain in self._pruner._chains(documented, inputs.pop("edges", None))]
         gold = y is not None or (isinstance(X, Corpus) and TAG in X.columns)
         if gold:
             labelled = read_labels(X, as_sentences(y))
@@ -252,10 +246,15 @@ class CRFTagger(ChainModel):
         features = self._extraction.look_up(X, (p.states, p.edges), as_sentences(edges)).features
         return features if len(p.structure.edge_pairs) else Features(features.offsets, features.states)
 
+    @property
+    def _finishes(self) -> bool:  # type: ignore[override]
+        dictionary = self._extraction.dictionary
+        return dictionary is not None and dictionary.priority == "under"
+
     def _finished(self, X: Any, labellings: list[list[str]], known: Any = None) -> list[list[str]]:
         """Add the matches of a dictionary of priority "under" where the model says O, and nothing else is known."""
         dictionary = self._extraction.dictionary
-        if dictionary is None or dictionary.priority != "under" or not labellings:
+        if dictionary is None or not labellings:
             return labellings
         held = None
         if known is not None:
@@ -290,7 +289,7 @@ class CRFTagger(ChainModel):
         if self._triples is not None:
             why = explain_second_order(p, next(self._second_order(X, [known], edge_rows)), features, words)
         else:
-            chain = next(constrained(self._score(X, edge_rows), [known], self.labels_))
+            chain = next(self._first_order(X, [known], edge_rows))
             normalisers = scorer.normalisers(features) if isinstance(scorer, LocalScorer) else None
             why = explain(p, chain, features, words, normalisers)
         return why if template is None else replace(why, meanings=meanings(template))

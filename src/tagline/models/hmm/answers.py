@@ -184,6 +184,8 @@ class HMMAnswers(ChainModel):
         """
         return self._observed_chains(self._observe(X, lengths, groups), known)
 
+    _scored = chains  # type: ignore[assignment]
+
     def _known(  # type: ignore[override]
         self, known: Any, X: Any, *, lengths: ArrayLike | None = None, groups: Any = None
     ) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tagline.checks import check_choice, check_whole, shown_value
-from tagline.drawing.tables import Readable
+from tagline.drawing.result_tables import Readable
 from tagline.models.files import TrainingFacts
 from tagline.models.hmm.emissions import Categorical, Emission
 from tagline.models.hmm.parameters import HMMParameters
@@ -149,7 +149,7 @@ class HMMViews:
         Returns:
             The axes.
         """
-        from tagline.drawing.series import plot_states
+        from tagline.drawing.charts import plot_states
 
         model: Any = self
         p = self._fitted()

@@ -11,8 +11,8 @@ from tagline.models.contract import Model
 from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress, introduce
 from tagline.models.remote import RemoteCorpus
 from tagline.readers.corpus import Corpus
-from tagline.readers.labelled import LabelledFiles
-from tagline.readers.tables import Table, groups_of, is_csv, read_csv
+from tagline.readers.tabular import Table, groups_of, is_csv, read_csv
+from tagline.readers.training_files import LabelledFiles
 
 OF_SERIES = {
     "emission": "--emission",

@@ -16,7 +16,7 @@ from tagline.checks import shown_value
 from tagline.errors import InputError
 from tagline.models.sentences import as_sentences
 from tagline.readers.adapters import is_tagged_frame
-from tagline.readers.tables import Table, as_table, groups_of, is_frame, is_series, values_of
+from tagline.readers.tabular import Table, as_table, groups_of, is_frame, is_series, values_of
 
 
 @dataclass(frozen=True)

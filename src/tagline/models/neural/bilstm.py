@@ -18,9 +18,9 @@ from torch import Tensor
 from tagline.checks import check_whole
 from tagline.errors import InputError
 from tagline.features.lexicons.embeddings import Embeddings, read_embeddings
+from tagline.features.spellings import KNOWN, Forms, FormTable
 from tagline.features.templates.choosing import BY_CHARACTER, is_by_character
 from tagline.features.vocabulary import Vocabulary
-from tagline.features.words import KNOWN, Forms, FormTable
 from tagline.models.files import bad_file
 from tagline.models.neural.file import planned
 from tagline.models.neural.network import Coder, CoderFiles, Network, Undrawn, check_weights, make_head

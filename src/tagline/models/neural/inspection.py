@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from tagline.drawing.tables import Readable
+from tagline.drawing.result_tables import Readable
 from tagline.errors import InputError
 from tagline.models.files import TrainingFacts
 from tagline.models.neural.network import Network

@@ -6,7 +6,7 @@ from tagline.models.contract import Model
 from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress
 from tagline.models.remote import RemoteCorpus
 from tagline.readers.corpus import Corpus
-from tagline.readers.labelled import LabelledFiles
+from tagline.readers.training_files import LabelledFiles
 
 NONE = "none"  # as a configuration file writes it
 

@@ -26,7 +26,6 @@ from tagline.models.crf.tagger import BY_CHARACTER
 from tagline.models.dev_score import check_dev
 from tagline.models.explanations import Explanation
 from tagline.models.files import Packed, StoredModel, reading
-from tagline.models.known import constrained
 from tagline.models.questions import Questions
 from tagline.models.semicrf.attributes import KINDS, SegmentReader
 from tagline.models.semicrf.explaining import explain_segments
@@ -37,7 +36,7 @@ from tagline.models.semicrf.questions import SegmentQuestions, SegmentStates, Ta
 from tagline.models.semicrf.scoring import number, segment_chains
 from tagline.models.semicrf.settings import check_semicrf
 from tagline.models.semicrf.views import view_segments
-from tagline.models.sentences import as_sentences, sized, tokens_as_corpus
+from tagline.models.sentences import as_sentences, tokens_as_corpus
 from tagline.models.views import ModelView
 from tagline.storage import ModelFile, Path
 from tagline.training.monitor import DIVERGED, Pass
@@ -92,7 +91,7 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
         *("features", "segment_features", "max_length", "scheme", "c1", "c2", "label_weights"),
         *("min_frequency", "min_segment_frequency"),
     )
-    _questions: ClassVar[Questions] = SegmentQuestions()
+    _questions: type[Questions] = SegmentQuestions
     parameters_: Parameters
     training_log_: Sequence[Pass]
     _extraction: Extraction
@@ -266,14 +265,7 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
 
     # Sentences to segments.
 
-    def _scored(self, X: Any, *, known: Any = None) -> Iterator[Any]:  # type: ignore[override]
-        X = as_sentences(X)
-        blocks = self._blocks(X)
-        if known is None:
-            return blocks
-        return constrained(blocks, known, self.labels_, sized(X), self._questions.constrain)
-
-    def _blocks(self, X: Any) -> Iterator[TaggedSegments]:
+    def _chains(self, X: Any) -> Iterator[TaggedSegments]:  # type: ignore[override]
         p, numbered = self._fitted(), self._numbered(X)
         for chain in segment_chains(p, numbered):
             yield TaggedSegments(chain, p.tags)

@@ -42,7 +42,7 @@ def explain_segments(
             label = tags[t - stretch.tokens.start]
             yield Rival(label, terms.differences(stretch, mine, tags), stretch.tokens, stretch.whole, stretch.margin)
 
-    nodes = SegmentQuestions().marginals(block).nodes
+    nodes = SegmentQuestions.marginals(block).nodes
     return explain_labelling(mine, nodes, parameters.labels, tokens, others())
 
 

@@ -56,17 +56,20 @@ class TaggedSegments:
 class SegmentQuestions(Questions):
     """Questions to `TaggedSegments`."""
 
-    def viterbi(self, scored: TaggedSegments) -> Paths:
+    @staticmethod
+    def viterbi(scored: TaggedSegments) -> Paths:
         """Find the tags of the best segmentation."""
         best = segments.viterbi(scored.chain)
         return Paths(scored.written(best.labels, best.begins), best.scores)
 
-    def marginals(self, scored: TaggedSegments) -> Marginals:
+    @staticmethod
+    def marginals(scored: TaggedSegments) -> Marginals:
         """Compute the probability of each tag of each token."""
         counts = segments.expected_counts(scored.chain)
         return Marginals(scored.tags.tag_sums(counts.segments), None, counts.log_z)
 
-    def k_best(self, scored: TaggedSegments, k: int) -> list[RankedPaths]:
+    @staticmethod
+    def k_best(scored: TaggedSegments, k: int) -> list[RankedPaths]:
         """Find the tags of the k best segmentations of each sentence."""
         out = []
         for ways in segments.k_best(scored.chain, k):
@@ -76,20 +79,24 @@ class SegmentQuestions(Questions):
             out.append(RankedPaths(tags, ways.scores, ways.probabilities))
         return out
 
-    def sample_paths(self, scored: TaggedSegments, count: int, seed: Any) -> IntArray:
+    @staticmethod
+    def sample_paths(scored: TaggedSegments, count: int, seed: Any) -> IntArray:
         """Draw the tags of segmentations, ``[count, N]``."""
         drawn = [scored.written(way.labels, way.begins) for way in segments.sample(scored.chain, count, seed)]
         return np.array(drawn, np.int64).reshape(count, scored.chain.num_tokens)
 
-    def log_partition(self, scored: TaggedSegments, *, allow_no_path: bool = False) -> Float64Array:
+    @staticmethod
+    def log_partition(scored: TaggedSegments, *, allow_no_path: bool = False) -> Float64Array:
         """Compute log Z, ``[B]``."""
         return segments.log_partition(scored.chain, allow_no_path=allow_no_path)
 
-    def entropy(self, scored: TaggedSegments) -> Float64Array:
+    @staticmethod
+    def entropy(scored: TaggedSegments) -> Float64Array:
         """Compute the entropy of each sentence's segmentation, ``[B]``."""
         return segments.entropy(scored.chain)
 
-    def constrain(self, scored: TaggedSegments, allowed: BoolArray) -> TaggedSegments:
+    @staticmethod
+    def constrain(scored: TaggedSegments, allowed: BoolArray) -> TaggedSegments:
         """Forbid segments that write a tag which is not allowed, ``[N, K]``."""
         chain = scored.chain
         legal = scored.tags.legal_segments(allowed, chain.max_length)
@@ -98,16 +105,12 @@ class SegmentQuestions(Questions):
             SegmentChain(bound, chain.transitions, chain.start, chain.end, chain.offsets), scored.tags
         )
 
+    @staticmethod
     def probable_spans(
-        self,
-        scored: TaggedSegments,
-        reading: Reading,
-        min_probability: float,
-        best: IntArray | None = None,
-        first: int = 0,
+        scored: TaggedSegments, reading: Reading, min_probability: float, best: IntArray | None = None, first: int = 0
     ) -> FoundSpans:
         """Find the spans of the best segmentation that are probable enough: each is one segment."""
-        tags = self.viterbi(scored).labels if best is None else best
+        tags = SegmentQuestions.viterbi(scored).labels if best is None else best
         spans = reading.spans(tags, scored.offsets)
         kinds = spans.numbered(reading.types).astype(np.int64)
         last = scored.offsets[spans.sentence] + spans.end - 1
@@ -118,7 +121,8 @@ class SegmentQuestions(Questions):
         sentence = spans.sentence[likely] + first
         return FoundSpans(sentence, spans.start[likely], spans.end[likely], kinds[likely], reading.types, p[likely])
 
-    def log_counts(self, scored: TaggedSegments) -> Float64Array:
+    @staticmethod
+    def log_counts(scored: TaggedSegments) -> Float64Array:
         """Compute the logarithm of the number of legal segmentations of each sentence, ``[B]``."""
         return log_counts(scored.chain)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tagline.drawing.tables import Readable
+from tagline.drawing.result_tables import Readable
 from tagline.models.files import TrainingFacts
 from tagline.models.trigram.parameters import TrigramParameters
 from tagline.models.views import training_lines

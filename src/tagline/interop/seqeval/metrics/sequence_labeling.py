@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from tagline.errors import InputError
-from tagline.evaluation.spans import count_by_type
+from tagline.evaluation.span_scores import count_by_type
 from tagline.interop.seqeval.chunks import get_entities, pair_chunks
 from tagline.interop.seqeval.metrics import averages, v1
 from tagline.interop.seqeval.metrics.averages import METRICS, Scores

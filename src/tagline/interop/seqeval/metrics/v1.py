@@ -9,7 +9,7 @@ from tagline.errors import InputError
 from tagline.evaluation.alignment import align
 from tagline.evaluation.matching import pair_spans
 from tagline.evaluation.scores import Score
-from tagline.evaluation.spans import count_by_type
+from tagline.evaluation.span_scores import count_by_type
 from tagline.interop.seqeval.metrics import averages
 from tagline.interop.seqeval.metrics.averages import METRICS, Scores
 from tagline.interop.seqeval.scheme import Entities, Token, as_tags, auto_detect, is_scheme, rule_of

@@ -1,7 +1,8 @@
-"""A series with the states behind it: the observations as lines, the states as bands of colour."""
+"""Charts with axes: bars for and against, the curve of a training, a series with the states behind it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -9,15 +10,82 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagline.drawing.figures import INK, Path, axes_for, families, finish, quieten, short
-from tagline.drawing.spans import PALETTE
+from tagline.drawing.coloured_spans import PALETTE
+from tagline.drawing.figures import BLUE, INK, ORANGE, QUIET, Path, axes_for, families, finish, quieten, short
 from tagline.errors import InputError
 
 IntArray = NDArray[np.int64]
 
+MOST_BARS, LONGEST = 200, 60  # and letters of a name
 MOST_SYMBOLS = 40  # that are written beside the axis
 # Of dimensions, dark on the colours of states.
 LINES = ("#1b1f24", "#1f5fa8", "#b3261e", "#2d7d46", "#7a4fa3", "#9c5700", "#0b7285", "#5c636a")
+
+
+def plot_bars(
+    names: Sequence[str],
+    values: Sequence[float],
+    path: Path | None = None,
+    *,
+    ax: Any = None,
+    title: str = "",
+    meaning: str = "weight",
+) -> Any:
+    """Draw a bar for each name, the first at the top, blue for and orange against; return the axes.
+
+    Arguments:
+        path: of a file to write (.png, .svg or .pdf); None to write none.
+        ax: axes of matplotlib to draw into; new ones where left out.
+        meaning: of a value, below the axis.
+
+    >>> [float(bar.get_width()) for bar in plot_bars(["word=Rome", "cap"], [2.5, -0.5]).patches]
+    [2.5, -0.5]
+    """
+    if not 0 < len(names) <= MOST_BARS:
+        raise InputError(f"expected from 1 to {MOST_BARS} bars to draw, got {len(names)}")
+    shown = [short(name, LONGEST) for name in names]
+    room = 0.075 * max(map(len, shown)) + 0.6
+    axes = axes_for(ax, path, 4.2 + room, 0.28 * len(shown) + 1.2)
+    bars = axes.barh(range(len(shown)), values, 0.7, color=[BLUE if value >= 0 else ORANGE for value in values])
+    axes.bar_label(bars, fmt="%+.3f", padding=3, fontsize=8, color=INK)
+    axes.set_yticks(range(len(shown)), shown, fontsize=8, fontfamily=families(shown))
+    axes.axvline(0, color=QUIET, linewidth=0.8)
+    axes.set(xlabel=meaning, ylim=(len(shown) - 0.4, -0.6))
+    axes.margins(x=0.18)
+    axes.set_title(title, fontsize=10, fontfamily=families([title]))
+    quieten(axes)
+    axes.tick_params(axis="y", length=0)
+    return finish(axes, path)
+
+
+def plot_training(log: Sequence[Any], path: Path | None = None, *, ax: Any = None) -> Any:
+    """Draw what each pass reached; see `plot_training` of models.
+
+    Arguments:
+        log: one entry a pass (`tagline.training.running.callbacks.Progress`), at least one.
+        path, ax: as of all figures.
+    """
+    if not log:
+        raise InputError(
+            "training_log_: expected at least one pass to draw, got none; a model that was counted or loaded has no log"
+        )
+    axes = axes_for(ax, path, 6.0, 3.6)
+    numbers = [done.number for done in log]
+    objective = [done.objective if math.isfinite(done.objective) else math.nan for done in log]
+    label, marker = "loss" if log[0].noun == "epoch" else "objective", "." if len(log) == 1 else None
+    axes.plot(numbers, objective, color=BLUE, marker=marker, label=label)
+    axes.set_xlabel(log[0].noun)
+    axes.set_ylabel(label, color=BLUE)
+    scored = [(done.number, 100 * done.dev_score) for done in log if done.dev_score is not None]
+    if not scored:
+        return finish(axes, path)
+    right = axes.twinx()
+    right.plot(*zip(*scored, strict=True), color=ORANGE, marker=marker, label="dev score")
+    right.set_ylabel("dev score", color=ORANGE)
+    best = max(scored, key=lambda point: point[1])
+    right.plot(*best, color=ORANGE, marker="o", linestyle="none")
+    right.annotate(f"{best[1]:.2f}", best, textcoords="offset points", xytext=(0, -12), ha="center", color=ORANGE)
+    return finish(axes, path, right)
 
 
 def plot_states(

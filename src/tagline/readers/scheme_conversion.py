@@ -14,9 +14,9 @@ import numpy as np
 from tagline.readers.corpus import TAG, Column
 from tagline.readers.rules import Scheme, scheme
 from tagline.readers.spans import Span, SpanArray
+from tagline.readers.tag_writing import touching, write_tags
 from tagline.readers.tagged import Form, Tagged
 from tagline.readers.validation import read_spans, separator_of
-from tagline.readers.writing import touching, write_tags
 from tagline.types import IntArray
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tagline import InputError, readers
-from tagline.readers import packing
+from tagline.readers import compressed
 from tagline.readers.parquet_pages import groups_of, sizes_of
 from tagline.readers.sources import open_source, open_target
 
@@ -42,7 +42,7 @@ def test_zstandard_gives_the_bytes_of_the_plain_file(tmp_path: Path, lines: byte
     with open_source(path) as stream:
         assert stream.read(10) == lines[:10]
         assert stream.read() == lines[10:]
-        assert packing.position_of(stream) == path.stat().st_size
+        assert compressed.position_of(stream) == path.stat().st_size
     assert readers.read(path).tags[:2] == [["B-PER", "O", "B-LOC"], ["O"]]
 
 
@@ -60,7 +60,7 @@ def test_rows_of_parquet_are_json_lines(tmp_path: Path, lines: bytes) -> None:
     parquet.write_table(pyarrow.Table.from_pylist(ROWS), path, row_group_size=700)
     with open_source(path) as stream:
         assert stream.read() == lines
-        assert packing.position_of(stream) == path.stat().st_size
+        assert compressed.position_of(stream) == path.stat().st_size
     assert readers.read(path).tags == [row["tags"] for row in ROWS]
 
 
@@ -76,7 +76,7 @@ def test_damaged_files_are_refused(tmp_path: Path, lines: bytes, ending: str) ->
 
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packing, "FREE_BYTES", 1000)
+    monkeypatch.setattr(compressed, "FREE_BYTES", 1000)
     path = tmp_path / "a.zst"
     write_zst(path, b" " * 10_000_000)
     with pytest.raises(InputError, match="unpacks to more than"), open_source(path) as stream:
@@ -97,7 +97,7 @@ def bomb(kind: str) -> pyarrow.Table:
 def test_a_bomb_of_parquet_is_refused_before_it_takes_memory(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packing, "FREE_BYTES", 2_000_000)
+    monkeypatch.setattr(compressed, "FREE_BYTES", 2_000_000)
     path = tmp_path / "a.parquet"
     parquet.write_table(bomb(kind), path, compression="zstd")
     tracemalloc.start()
@@ -111,7 +111,7 @@ def test_a_bomb_of_parquet_is_refused_before_it_takes_memory(
 
 
 def test_the_pages_are_asked_not_the_metadata_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packing, "FREE_BYTES", 2_000_000)
+    monkeypatch.setattr(compressed, "FREE_BYTES", 2_000_000)
     path = tmp_path / "a.parquet"
     parquet.write_table(bomb("values"), path, compression="zstd")
     data = path.read_bytes()

@@ -9,7 +9,7 @@ import pytest
 from tagline.errors import InputError
 from tagline.readers import write_conllu, write_jsonl
 from tagline.readers.corpus import Corpus
-from tagline.readers.labelled import LabelledFiles, check_labels
+from tagline.readers.training_files import LabelledFiles, check_labels
 
 
 def test_the_column_to_learn(tmp_path: Path) -> None:

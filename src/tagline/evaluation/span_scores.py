@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagline.drawing.tables import Readable
+from tagline.drawing.result_tables import Readable
 from tagline.evaluation.alignment import Aligned, Labellings, align
 from tagline.evaluation.matching import AUTO, SpanPair, pair_spans
 from tagline.evaluation.scores import Score

@@ -43,7 +43,7 @@ NO_TYPE = "SPAN"  # the label of entities whose tags have no types: spaCy's must
 
 
 @dataclass(frozen=True, eq=False)
-class Sentences:
+class DocSentences:
     """B sentences of documents.
 
     Attributes:
@@ -58,7 +58,7 @@ class Sentences:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PredictedEntity:
     """An entity in a document: tokens, `end` exclusive; the probability is None where a model does not tell it."""
 
     start: int
@@ -104,7 +104,7 @@ def words_of(doc: Doc) -> Iterator[list[int]]:
             yield words
 
 
-def sentences_of(docs: Iterable[Doc], columns: Sequence[str]) -> Sentences:
+def sentences_of(docs: Iterable[Doc], columns: Sequence[str]) -> DocSentences:
     """Read documents.
 
     Arguments:
@@ -121,10 +121,10 @@ def sentences_of(docs: Iterable[Doc], columns: Sequence[str]) -> Sentences:
                 column += map(READ[read], map(doc.__getitem__, row))
     names = [TOKEN, *(f"column{c}" for c in range(1, len(columns)))]
     columns_read = {name: Column.of(column) for name, column in zip(names, strings, strict=True)}
-    return Sentences(Corpus(columns_read, offsets_of([len(row) for row in rows])), numbers, rows)
+    return DocSentences(Corpus(columns_read, offsets_of([len(row) for row in rows])), numbers, rows)
 
 
-def set_entities(doc: Doc, found: Sequence[Found], overwrite: bool) -> None:
+def set_entities(doc: Doc, found: Sequence[PredictedEntity], overwrite: bool) -> None:
     """Write entities to a document.
 
     Arguments:

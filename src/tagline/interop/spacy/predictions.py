@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tagline.errors import InputError
-from tagline.interop.spacy.documents import NO_TYPE, UNIVERSAL, Attribute, Found, Sentences, Task
+from tagline.interop.spacy.docs import NO_TYPE, UNIVERSAL, Attribute, DocSentences, PredictedEntity, Task
 from tagline.models.contract import Model
 from tagline.models.entities import Reading
 
@@ -47,7 +47,7 @@ class Worker:
         to_pos = attribute == "pos" or (attribute == "auto" and universal)
         return cls(model, "pos", "pos" if to_pos else "tag", None, names)
 
-    def entities(self, sentences: Sentences, num_docs: int, min_probability: float) -> list[list[Found]]:
+    def entities(self, sentences: DocSentences, num_docs: int, min_probability: float) -> list[list[PredictedEntity]]:
         """Find the entities of each document; their probabilities are exact, None where the model does not tell them.
 
         Arguments:
@@ -69,14 +69,14 @@ class Worker:
             read = self.reading.spans(arrays.labels, arrays.offsets)
             types, kinds = read.labels, read.label.tolist()
             places, chances = (read.sentence, read.start, read.end), [None] * len(read.start)
-        found: list[list[Found]] = [[] for _ in range(num_docs)]
+        found: list[list[PredictedEntity]] = [[] for _ in range(num_docs)]
         rows = (values.tolist() for values in places)
         for b, start, end, kind, chance in zip(*rows, kinds, chances, strict=True):
             tokens = sentences.tokens[b]
-            found[sentences.docs[b]].append(Found(tokens[start], tokens[end - 1] + 1, types[kind], chance))
+            found[sentences.docs[b]].append(PredictedEntity(tokens[start], tokens[end - 1] + 1, types[kind], chance))
         return found
 
-    def tags(self, sentences: Sentences, num_docs: int) -> list[list[tuple[int, str, float]]]:
+    def tags(self, sentences: DocSentences, num_docs: int) -> list[list[tuple[int, str, float]]]:
         """Find for each document its tokens, but for whitespace, with their labels and the probabilities of these."""
         arrays = self.model.answer_arrays(sentences.corpus, marginals=True)
         assert arrays.probabilities is not None

@@ -9,7 +9,7 @@ import pytest
 
 from tagline.cli.commands.eval import save_html, save_plots, show
 from tagline.errors import InputError
-from tagline.evaluation.files import evaluate_files, read_pair
+from tagline.evaluation.label_files import evaluate_files, read_pair
 
 from .cases import random_pair
 from .oracles import Tally

@@ -9,9 +9,9 @@ import numpy as np
 
 from tagline import chain as engine
 from tagline.checks import check_whole
+from tagline.drawing.coloured_spans import Mark, Picture, Piece, cut
 from tagline.drawing.figures import Path
 from tagline.drawing.sketch import chance
-from tagline.drawing.spans import Mark, Picture, Piece, cut
 from tagline.errors import InputError
 from tagline.models.entities import Reading, span_probabilities
 from tagline.plots.scored import Scored, scored

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from tagline.evaluation.scores import Score
-from tagline.evaluation.tokens import evaluate_tokens
+from tagline.evaluation.token_scores import evaluate_tokens
 
 from .cases import TagLists, pairs
 

@@ -15,7 +15,7 @@ from tagline.models.entities import FoundSpans
 from tagline.ragged import offsets_of
 from tagline.readers.corpus import Corpus
 from tagline.serving.client import Client, entities_of, labels_of, tokens_of
-from tagline.serving.shapes import Part
+from tagline.serving.shapes import JsonPart
 
 
 class RemoteModel:
@@ -29,7 +29,7 @@ class RemoteModel:
         self.client = client
 
     @cached_property
-    def facts(self) -> Part:
+    def facts(self) -> JsonPart:
         """What the service says of the model."""
         return self.client.facts()
 
@@ -71,7 +71,7 @@ class RemoteModel:
         offsets = offsets_of([len(row) for row in tokens])
         return AnswerArrays(tuple(numbers), offsets, labels, chances, self._spans(items) if spans else None)
 
-    def _spans(self, items: list[Part]) -> FoundSpans:
+    def _spans(self, items: list[JsonPart]) -> FoundSpans:
         if items and "entities" not in items[0]:
             raise InputError("--spans: expected a model whose labels mark spans, got another")
         types = {name: number for number, name in enumerate(self.facts["types"].texts)}
@@ -105,13 +105,13 @@ def _rows(corpus: Corpus) -> list[list[Any]]:
     return [list(rows[first:last]) for first, last in pairwise(corpus.offsets.tolist())]
 
 
-def _number(name: Part, numbers: dict[str, int]) -> int:
+def _number(name: JsonPart, numbers: dict[str, int]) -> int:
     if (number := numbers.get(name.text)) is None:
         raise name.wrong("one that the model has")
     return number
 
 
-def _answer(item: Part, num_labels: int) -> Answer:
+def _answer(item: JsonPart, num_labels: int) -> Answer:
     sentence = item["sentences"].one
     tokens = sentence["tokens"].rows
     chances = None

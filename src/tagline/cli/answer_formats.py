@@ -1,4 +1,4 @@
-"""Answers in the forms of other tools: words with blanks between them, CoNLL-U, spans as CSV."""
+"""The forms of answers by their names, and those of other tools: words with blanks, CoNLL-U, spans as CSV."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import io
 from itertools import pairwise
 
-from tagline.cli.render import Format, Labellings
+from tagline.cli.render import Format, Labellings, brackets, columns, json_lines
 from tagline.errors import InputError
 from tagline.readers.corpus import Corpus
 from tagline.readers.pictures import written
@@ -71,4 +71,7 @@ def span_rows(block: Block, labellings: Labellings) -> str:
     return out.getvalue()
 
 
-FORMATS = {"words": Format(words), "conllu": Format(conllu), "spans-csv": Format(span_rows, CSV_HEAD)}
+FORMATS = {
+    **{"columns": Format(columns), "jsonl": Format(json_lines), "brackets": Format(brackets)},
+    **{"words": Format(words), "conllu": Format(conllu), "spans-csv": Format(span_rows, CSV_HEAD)},
+}

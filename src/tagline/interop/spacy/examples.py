@@ -16,7 +16,7 @@ from spacy.training import Example
 from tagline.checks import check_choice, shown_value
 from tagline.errors import InputError
 from tagline.features.templates.choosing import choose_set
-from tagline.interop.spacy.documents import READ, Attribute, Sentences, Task, sentences_of
+from tagline.interop.spacy.docs import READ, Attribute, DocSentences, Task, sentences_of
 from tagline.models.contract import Model
 from tagline.models.registry import kinds
 from tagline.readers.corpus import TAG, Column, Corpus
@@ -114,7 +114,7 @@ def _attribute(docs: Sequence[Doc], attribute: str) -> Attribute:
     return "tag" if attribute == "tag" else "pos"
 
 
-def _entity_labels(docs: Sequence[Doc], sentences: Sentences) -> Labels:
+def _entity_labels(docs: Sequence[Doc], sentences: DocSentences) -> Labels:
     """Tags of IOB2, None where nothing is known; an entity that a sentence border cuts begins anew."""
     inside: list[dict[int, tuple[int, str]]] = [
         {i: (number, span.label_) for number, span in enumerate(doc.ents) for i in range(span.start, span.end)}
@@ -136,7 +136,7 @@ def _entity_labels(docs: Sequence[Doc], sentences: Sentences) -> Labels:
     return out
 
 
-def _tags(docs: Sequence[Doc], sentences: Sentences, attribute: Attribute) -> Labels:
+def _tags(docs: Sequence[Doc], sentences: DocSentences, attribute: Attribute) -> Labels:
     read = READ[attribute]
     rows = zip(sentences.docs, sentences.tokens, strict=True)
     return [[read(docs[number][i]) or None for i in row] for number, row in rows]

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagline.features.weights import Structure
-from tagline.interop.pycrfsuite.parameters import Parameters
-from tagline.interop.pycrfsuite.sentences import LabelledPart
+from tagline.interop.pycrfsuite.training_groups import LabelledPart
+from tagline.interop.pycrfsuite.training_parameters import TrainingParameters
 from tagline.types import Float64Array
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class TrainingTask:
     """One run of training.
 
     Attributes:
@@ -28,7 +28,7 @@ class Lesson:
 
     part: LabelledPart
     structure: Structure
-    parameters: Parameters
+    parameters: TrainingParameters
     tell: Callable[[str], None]
     evaluate: Callable[[Float64Array], None]
 

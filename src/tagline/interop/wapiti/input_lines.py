@@ -22,7 +22,7 @@ CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Block:
+class InputBlock:
     """Sentences that stand one behind the other.
 
     Attributes:
@@ -39,7 +39,7 @@ class Block:
 
     def words(self, labelled: bool) -> tuple[list[list[str]], list[str] | None]:
         """Return the words of each line, and where they are labelled, the last of them apart."""
-        read = _Words()
+        read = _TextOfWords()
         rows = [[read[word] for word in line.split()] for line in self.lines]
         return (rows, [row.pop() for row in rows]) if labelled else (rows, None)
 
@@ -48,14 +48,14 @@ class Block:
         return f"{self.source}:{self.numbers[line]}"
 
 
-class _Words(dict[bytes, str]):
+class _TextOfWords(dict[bytes, str]):
     """Words as text, each distinct one read once."""
 
     def __missing__(self, word: bytes) -> str:
         return self.setdefault(word, text_of(word))
 
 
-def read_blocks(stream: BinaryIO, source: str) -> Iterator[Block]:
+def read_blocks(stream: BinaryIO, source: str) -> Iterator[InputBlock]:
     """Read sentences as they arrive: each block has those that are complete."""
     rest, number = b"", 0
     lines: list[bytes] = []
@@ -82,7 +82,7 @@ def read_blocks(stream: BinaryIO, source: str) -> Iterator[Block]:
             lengths.append(len(lines) - begin)
             begin = len(lines)
         if lengths:
-            yield Block(lines[:begin], numbers[:begin], lengths, source)
+            yield InputBlock(lines[:begin], numbers[:begin], lengths, source)
             lines, numbers = lines[begin:], numbers[begin:]
         if not chunk:
             return
@@ -94,9 +94,9 @@ def _read(stream: BinaryIO) -> bytes:
     return data
 
 
-def joined(blocks: Sequence[Block], source: str) -> Block:
+def joined(blocks: Sequence[InputBlock], source: str) -> InputBlock:
     """Return one block of several."""
-    return Block(
+    return InputBlock(
         [line for block in blocks for line in block.lines],
         [number for block in blocks for number in block.numbers],
         [length for block in blocks for length in block.lengths],
@@ -104,7 +104,7 @@ def joined(blocks: Sequence[Block], source: str) -> Block:
     )
 
 
-def corpus_of(block: Block, rows: list[list[str]], template: Template) -> Corpus:
+def corpus_of(block: InputBlock, rows: list[list[str]], template: Template) -> Corpus:
     """Return words as the columns that a template asks for."""
     width = template.num_columns
     for line, row in enumerate(rows):
@@ -121,7 +121,7 @@ def corpus_of(block: Block, rows: list[list[str]], template: Template) -> Corpus
 Observations = list[list[list[str]]]
 
 
-def observations_of(block: Block, rows: list[list[str]]) -> tuple[Observations, Observations]:
+def observations_of(block: InputBlock, rows: list[list[str]]) -> tuple[Observations, Observations]:
     """Return the words of each token as observations: those of its label, and those of the pair of labels."""
     for line, row in enumerate(rows):
         for word in row:

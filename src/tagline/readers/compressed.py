@@ -78,7 +78,7 @@ class Unpacked(gzip.GzipFile):
         return b"".join(pieces)
 
 
-class Pieces(io.BufferedIOBase):
+class UnpackedStream(io.BufferedIOBase):
     """A stream of bytes that come in pieces."""
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class Pieces(io.BufferedIOBase):
         return data[:end]
 
 
-class UnpackedZstandard(Pieces):
+class UnpackedZstandard(UnpackedStream):
     """A ``.zst`` file that is read."""
 
     def __init__(self, path: PathLike) -> None:

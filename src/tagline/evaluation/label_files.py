@@ -21,9 +21,9 @@ from tagline.readers.blocks import read_lines
 from tagline.readers.columns import BrokenLineError
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.jsonl import parse_json
-from tagline.readers.labelled import advised, check_labels, first_lines
 from tagline.readers.looks import COLUMNS, MOST_LINES, TEXT, is_segmented, looks_like
 from tagline.readers.sources import PathLike, name_of
+from tagline.readers.training_files import advised, check_labels, first_lines
 from tagline.readers.words import words_of_sentences
 
 FORMS = ("columns", "words")

@@ -11,7 +11,7 @@ from hypothesis import given
 from tagline.errors import InputError
 from tagline.evaluation import rule_for_labels
 from tagline.evaluation.scores import Score
-from tagline.evaluation.spans import correct_spans, evaluate_spans
+from tagline.evaluation.span_scores import correct_spans, evaluate_spans
 from tagline.readers.corpus import Column, Corpus
 from tagline.readers.schemes import convert, repair
 

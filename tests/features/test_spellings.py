@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagline.errors import InputError
+from tagline.features.spellings import CASES, KNOWN, NUM_CASES, UNKNOWN, FormTable
 from tagline.features.vocabulary import Vocabulary
-from tagline.features.words import CASES, KNOWN, NUM_CASES, UNKNOWN, FormTable
 from tagline.readers.corpus import Column, Corpus
 
 WORDS = st.text(st.sampled_from("aAbBzß09٣.,-北 é\n"), max_size=7)

@@ -1,4 +1,4 @@
-"""Raw text, one sentence a line; `tagline.readers.tokens` finds the tokens and keeps the place of each."""
+"""Raw text, one sentence a line; `tagline.readers.tokenizers` finds the tokens and keeps the place of each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tagline.readers.blocks import read_lines
 from tagline.readers.columns import refuse_others
 from tagline.readers.corpus import TOKEN, Corpus
 from tagline.readers.sources import PathLike, name_of, open_target
-from tagline.readers.tokens import (
+from tagline.readers.tokenizers import (
     TOKENIZERS,
     Cut,
     Tokenizer,

@@ -12,12 +12,7 @@ import numpy as np
 from tagline.errors import InputError
 from tagline.models.files import load
 from tagline.readers.sources import PathLike
-from tagline.readers.tables import is_csv, read_rows
-
-
-def are_tables(paths: Sequence[PathLike], form: str | None) -> bool:
-    """Say whether all inputs are tables, by their names or by their format."""
-    return bool(paths) and all(is_csv(path, form) for path in paths)
+from tagline.readers.tabular import read_rows
 
 
 def tag_tables(

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagline import InputError
-from tagline.readers import corpus_of_texts, tokenize
-from tagline.readers import tokens as room
-from tagline.readers.tokens import BY_SCRIPT, TOKENIZERS, Tokenizer, cut_by_function, cut_by_script, plain_cut
+from tagline.readers import corpus_of_texts, tokenize, tokenizers
+from tagline.readers.tokenizers import BY_SCRIPT, TOKENIZERS, Tokenizer, cut_by_function, cut_by_script, plain_cut
 
 NAMES = (*TOKENIZERS, BY_SCRIPT)
 PIECES = (
@@ -91,7 +90,7 @@ def test_numbered_tokens_are_those_of_the_texts(many: list[str]) -> None:
 
 
 def test_without_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "_core_tokenizer", lambda: None)
+    monkeypatch.setattr(tokenizers, "_core_tokenizer", lambda: None)
     assert cut("Dr. Smith's U.S. 北京") == ["Dr", ".", "Smith's", "U.S.", "北京"]
     assert corpus_of_texts(["a b", "b"]).columns["token"].ids.tolist() == [0, 1, 1]
 

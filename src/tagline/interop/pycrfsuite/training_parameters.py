@@ -119,7 +119,7 @@ GIVEN: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-class Parameters:
+class TrainingParameters:
     """The values for one algorithm."""
 
     def __init__(self, algorithm: str) -> None:

@@ -25,7 +25,7 @@ Rows = list[list[str]]
 
 
 @dataclass(frozen=True, eq=False)
-class Sentences:
+class ColumnSentences:
     """Lines of a file, in sentences.
 
     Attributes:
@@ -46,7 +46,7 @@ class Sentences:
         return Corpus(table, offsets_of(np.array(self.lengths, np.int64)), source=self.source)
 
 
-def read_all(text: str, source: str) -> Sentences:
+def read_all(text: str, source: str) -> ColumnSentences:
     """Read a whole file, whose lines must have as many columns as the first one."""
     sentences = _parse(text.split("\n"), 1, source, 1)
     columns = len(sentences.rows[0]) if sentences.rows else 0
@@ -71,7 +71,7 @@ def _has_token(line: str) -> bool:
     return bool(line) and line[0] not in " \t"
 
 
-def read_blocks(stream: IO[bytes], source: str, least: int) -> Iterator[Sentences]:
+def read_blocks(stream: IO[bytes], source: str, least: int) -> Iterator[ColumnSentences]:
     """Read a stream as blocks of whole sentences, in `BYTES`.
 
     Arguments:
@@ -89,7 +89,7 @@ def read_blocks(stream: IO[bytes], source: str, least: int) -> Iterator[Sentence
         yield _parse(_texts(lines), number, source, least)
 
 
-def split_lines(lines: Sequence[str]) -> Sentences:
+def split_lines(lines: Sequence[str]) -> ColumnSentences:
     """Read lines of any number of columns."""
     return _parse(lines, 1, "<text>", 0)
 
@@ -98,7 +98,7 @@ def _texts(lines: Sequence[bytes]) -> list[str]:
     return b"".join(lines).decode(BYTES).removesuffix("\n").split("\n")
 
 
-def _parse(lines: Sequence[str], first: int, source: str, least: int) -> Sentences:
+def _parse(lines: Sequence[str], first: int, source: str, least: int) -> ColumnSentences:
     rows: Rows = []
     lengths: list[int] = []
     begun = 0
@@ -119,4 +119,4 @@ def _parse(lines: Sequence[str], first: int, source: str, least: int) -> Sentenc
         rows.append(row)
     if len(rows) > begun:
         lengths.append(len(rows) - begun)
-    return Sentences(rows, lengths, source)
+    return ColumnSentences(rows, lengths, source)

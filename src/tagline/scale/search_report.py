@@ -15,19 +15,19 @@ import numpy as np
 
 from tagline.drawing.figures import BLUE, ORANGE, kind_of, new_figure, write_figure
 from tagline.readers.sources import open_target
-from tagline.scale.search import Found
+from tagline.scale.search import SearchResult
 from tagline.scale.trials import Record
 
 GROUPS = 4  # that numbers are put into, as many trials each
 ENOUGH = 8  # trials, so that shares say something
 
 
-def first_round(found: Found) -> list[Record]:
+def first_round(found: SearchResult) -> list[Record]:
     """Return the trials of the first round that could be scored."""
     return [record for record in found.records if record.passes == found.rounds[0] and not math.isnan(record.score)]
 
 
-def shares(found: Found) -> dict[str, float]:
+def shares(found: SearchResult) -> dict[str, float]:
     """Return what share of the differences each setting explains, the largest first; settings that vary."""
     records = first_round(found)
     scores = np.array([record.score for record in records])
@@ -54,7 +54,7 @@ def _groups(values: Sequence[Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.asarray(ranks * GROUPS // len(values), np.int64)
 
 
-def table(found: Found, most: int | None = None) -> list[str]:
+def table(found: SearchResult, most: int | None = None) -> list[str]:
     """Return the trials as lines with tabs between the columns: score, passes, seconds, settings."""
     names = list(found.best.settings)
     lines = ["\t".join(("score", "passes", "seconds", *names))]
@@ -65,13 +65,13 @@ def table(found: Found, most: int | None = None) -> list[str]:
     return lines
 
 
-def write_table(found: Found, path: str) -> None:
+def write_table(found: SearchResult, path: str) -> None:
     """Write all trials as a table with tabs."""
     with open_target(path) as stream:
         stream.writelines(f"{line}\n".encode() for line in table(found))
 
 
-def draw(found: Found, path: str) -> None:
+def draw(found: SearchResult, path: str) -> None:
     """Draw the scores of the first round over each setting, those that matter most first."""
     explained, records = shares(found), first_round(found)
     figure = new_figure(3.2 * max(1, len(explained)), 3.2, own=True)

@@ -11,7 +11,7 @@ import re
 
 from tagline.checks import shown_value
 from tagline.errors import InputError
-from tagline.readers.tokens import TITLES
+from tagline.readers.tokenizers import TITLES
 
 _NEVER = frozenset(
     {*TITLES, "e.g", "i.e", "eg", "ie", "vs", "cf", "viz", "al", "No", "no", "Nos", "nos", "Nr", "nr", "Fig", "Figs"}

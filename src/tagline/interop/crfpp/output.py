@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagline.chain import k_best, log_partition, marginals, viterbi
-from tagline.interop.crfpp.data import Sentences
+from tagline.interop.crfpp.column_file import ColumnSentences
 from tagline.interop.crfpp.model import as_float64
 from tagline.interop.crfpp.scoring import Scoring
 from tagline.types import Chain, Float64Array, IntArray
@@ -27,14 +27,14 @@ class Wish:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
+class BestLabellings:
     """Labellings of one sentence, the best first, with their probabilities; None where nobody asks."""
 
     labels: IntArray
     probabilities: Float64Array | None
 
 
-def write_answers(scoring: Scoring, sentences: Sentences, wish: Wish) -> Iterator[str]:
+def write_answers(scoring: Scoring, sentences: ColumnSentences, wish: Wish) -> Iterator[str]:
     """Write the sentences with their labels, one text a sentence."""
     if not sentences.rows:
         return
@@ -53,22 +53,22 @@ def write_chain(chain: Chain, rows: Sequence[Sequence[str]], labels: Sequence[st
         yield _sentence(heads, ranked, None if nodes is None else nodes[first:last], labels, wish)
 
 
-def _ranked(chain: Chain, wish: Wish) -> Iterator[tuple[int, int, Ranked]]:
+def _ranked(chain: Chain, wish: Wish) -> Iterator[tuple[int, int, BestLabellings]]:
     """Each sentence: where it begins and ends, and its labellings."""
     bounds = list(zip(chain.offsets[:-1].tolist(), chain.offsets[1:].tolist(), strict=True))
     if wish.nbest:
         for (first, last), paths in zip(bounds, k_best(chain, wish.nbest), strict=True):
-            yield first, last, Ranked(paths.labels, paths.probabilities)
+            yield first, last, BestLabellings(paths.labels, paths.probabilities)
         return
     best = viterbi(chain)
     probabilities = np.exp(best.scores - log_partition(chain)) if wish.verbose >= 1 else None
     for b, (first, last) in enumerate(bounds):
         one = None if probabilities is None else probabilities[b : b + 1]
-        yield first, last, Ranked(best.labels[None, first:last], one)
+        yield first, last, BestLabellings(best.labels[None, first:last], one)
 
 
 def _sentence(
-    heads: Sequence[str], ranked: Ranked, nodes: Float64Array | None, names: Sequence[str], wish: Wish
+    heads: Sequence[str], ranked: BestLabellings, nodes: Float64Array | None, names: Sequence[str], wish: Wish
 ) -> str:
     details = _details(nodes, names) if nodes is not None and wish.verbose >= 2 else [""] * len(heads)
     parts = []

@@ -8,7 +8,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from tagline.drawing.tables import Readable
+from tagline.drawing.result_tables import Readable
 from tagline.readers.corpus import TAG, TOKEN, Corpus
 from tagline.readers.schemes import detect
 from tagline.readers.spans import find_spans
