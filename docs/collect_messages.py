@@ -83,7 +83,7 @@ def said(tree: ast.Module, functions: Mapping[str, int], place: str) -> Iterator
     """Find the templates of a module."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            at = functions.get(getattr(node.func, "id", getattr(node.func, "attr", "")), len(node.args))
+            at = functions.get(getattr(node.func, "id", ""), len(node.args))
             wanted = [*node.args[at : at + 1], *(word.value for word in node.keywords if word.arg in WORDS)]
             for template in wanted:
                 if isinstance(template, ast.Constant) and isinstance(template.value, str):

@@ -16,7 +16,7 @@ from types import ModuleType
 import pytest
 
 from tagline.errors import InputError, MissingPackageError
-from tagline.messages import CHINESE, Message, asked_for, language, message, use
+from tagline.messages import CHINESE, Message, asked_for, in_english, language, message, use
 
 ROOT = Path(__file__).parent.parent
 
@@ -73,6 +73,13 @@ def test_data_are_never_translated(chinese: None) -> None:
     assert str(message(word)) == "示例："
     assert str(message("wrote {path}", path=word)) == "已写入 Examples:"
     assert str(message("wrote {path}", path=message(word))) == "已写入 示例："
+
+
+def test_files_and_json_are_english(chinese: None) -> None:
+    told = message("{place}: {error}", place="x", error=message("wrote {path}", path="a"))
+    assert (str(told), told.english) == ("x：已写入 a", "x: wrote a")
+    assert in_english({"a": [told, 1], "b": "none"}) == {"a": ["x: wrote a", 1], "b": "none"}
+    assert type(in_english(told)) is type(in_english(message("none"))) is str
 
 
 @pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])

@@ -222,5 +222,5 @@ def seed_of(random_state: object) -> int:
             "its seed: draw one, int(generator.integers(2**32)) or state.randint(2**31)",
             type=type(random_state).__name__,
         )
-    check_whole("random_state", random_state, 0, wanted="a whole number of 0 or more, or None")
+    check_whole("random_state", random_state, 0, wanted=message("a whole number of 0 or more, or None"))
     return int(random_state)  # type: ignore[call-overload, no-any-return]

@@ -95,6 +95,11 @@ class Message(str):
     def __format__(self, spec: str) -> str:
         return format(str(self), spec)
 
+    @property
+    def english(self) -> str:
+        """The text in English, whatever the language."""
+        return _with_fields(self.template, in_english(self.fields))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Message, (self.template, self.fields)
 
@@ -120,12 +125,23 @@ def message(template: str, /, **values: object) -> Message:
     return Message(template, fields)
 
 
+def in_english(value: Any) -> Any:
+    """Return a value with all messages in it in English, as files and JSON have them."""
+    if isinstance(value, Message):
+        return value.english
+    if isinstance(value, dict):
+        return {key: in_english(part) for key, part in value.items()}
+    return [in_english(part) for part in value] if isinstance(value, list | tuple) else value
+
+
 def _filled(template: str, fields: Mapping[Field, str] | None) -> str:
-    text = _translated(template)
+    return _with_fields(_translated(template), fields)
+
+
+def _with_fields(text: str, fields: Mapping[Field, str] | None) -> str:
     if fields is None:
         return text
-    parts = _FORMATTER.parse(text)
     return "".join(
         literal if name is None else f"{literal}{fields[name, spec or '', conversion]}"
-        for literal, name, spec, conversion in parts
+        for literal, name, spec, conversion in _FORMATTER.parse(text)
     )

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tagline.errors import InputError, StorageError
-from tagline.messages import message
+from tagline.messages import in_english, message
 from tagline.writing import REMEDIES, open_new
 
 VERSION = 1
@@ -275,7 +275,7 @@ def _lists(header: bytes) -> int:
 
 def _config_text(config: dict[str, Any]) -> str:
     try:
-        text = json.dumps(config, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = json.dumps(in_english(config), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError("config: expected values of JSON's types, got: {error}", error=error) from None
     _check_keys(config)

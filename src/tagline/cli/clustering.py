@@ -14,7 +14,6 @@ from tagline.features.lexicons.clusters import Clusters
 from tagline.features.lexicons.embeddings import read_embeddings
 from tagline.features.lexicons.kmeans import cluster_vectors
 from tagline.messages import message
-from tagline.readers.sources import encoding_of
 from tagline.readers.tokenizers import tokenize
 
 

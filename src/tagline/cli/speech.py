@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from tagline.errors import InputError, StorageError, visible
-from tagline.messages import message
+from tagline.messages import in_english, message
 from tagline.writing import REMEDIES
 
 
@@ -59,4 +59,4 @@ def let_go() -> None:
 
 def put_json(value: Mapping[str, Any]) -> None:
     """Write an object as indented JSON."""
-    put(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    put(json.dumps(in_english(value), ensure_ascii=False, indent=2) + "\n")

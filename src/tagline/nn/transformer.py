@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from tagline.checks import as_whole, check_choice
 from tagline.errors import InputError
 from tagline.features.subwords import PieceTable
+from tagline.messages import message
 from tagline.nn.dropout import check_probability
 from tagline.nn.subword_batches import SubwordBatch
 
@@ -215,7 +216,7 @@ class TransformerEncoder(nn.Module):
     def _freeze(self, freeze: int | str) -> int:
         """Fix the weights of the lower depths; return how many depths are fixed."""
         everything = self.num_layers + 1
-        wanted = f'0 to {everything} lower layers, or "all"'
+        wanted = message('0 to {everything} lower layers, or "all"', everything=everything)
         count = everything if freeze == "all" else as_whole("freeze", freeze, 0, everything, wanted=wanted)
         for name, parameter in self.model.named_parameters():
             parameter.requires_grad_(self._depths[name] >= count)

@@ -35,8 +35,11 @@ def command(
     network: Any = load(model)
     if not kind_named(network.kind).exports:
         raise InputError(
-            f"{model}: expected a model of kind {' or '.join(kind.name for kind in kinds().values() if kind.exports)}, "
-            f"which can be written as ONNX, got {network.kind}; its own file needs no PyTorch: tagline tag -m"
+            "{model}: expected a model of kind {kinds}, which can be written as ONNX, got {kind}; its own file "
+            "needs no PyTorch: tagline tag -m",
+            model=model,
+            kinds=message(" or ").join(kind.name for kind in kinds().values() if kind.exports),
+            kind=network.kind,
         )
     done = network.export(output, opset=opset, force=force)
     sizes = ", ".join(f"{name} ({size / 1e6:.1f} MB)" if size > 1e6 else name for name, size in done.files.items())
