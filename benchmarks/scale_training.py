@@ -36,9 +36,10 @@ from tagline.scale.cluster import import_ray
 from tagline.scale.crf import SharedLikelihood
 from tagline.scale.holders import Sums
 from tagline.scale.workers import STAR
+from tagline.training.iteration import Convergence
 from tagline.training.lanes import Branch, branches
 from tagline.training.lbfgs import lbfgs
-from tagline.training.monitor import Monitor
+from tagline.training.run import Run
 
 DATA = Path(os.environ.get("TAGLINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 FILES = 8
@@ -213,7 +214,8 @@ def parts_of_a_pass(size: int, rounds: int = 3, memory: int = MEMORY) -> tuple[f
         lambda w: objective(w * np.float64(1.0)),
         np.linspace(-1, 1, size),
         memory=memory,
-        monitor=Monitor(max_iterations=passes, epsilon=0, delta=0),
+        convergence=Convergence(epsilon=0, delta=0),
+        run=Run(max_iterations=passes),
     )
     taken = time.process_time() - begun - sum(spent)
     return statistics.median(times[1:]), statistics.median(own[1:]), taken / max(len(spent), 1)

@@ -21,10 +21,9 @@ PACKAGE = Path(__file__).parent.parent / "src" / "tagline"
 CATALOGUE = PACKAGE / "locale" / "zh_CN" / "LC_MESSAGES" / "tagline.po"
 HEADER = "Language: zh_CN\nContent-Type: text/plain; charset=UTF-8\nPlural-Forms: nplurals=1; plural=0;\n"
 
-FUNCTIONS = {"message": 0, "warn_of_data": 0, "Option": 2, "Kind": 2}  # and which argument is the template
+FUNCTIONS = {"message": 0, "warn_of_data": 0, "Setting": 0, "Kind": 2, "Clash": 4}  # which argument is the template
 COMMANDS = ("command", "train", "CommandLine")  # whose documentation is their help
 WORDS = ("help", "panel", "advice")  # keyword arguments that are templates
-PEERS = ("interop/crfpp/arguments.py", "interop/crfpp/commands.py")  # whose options are described as the peer does
 # Of click, which looks for them in our catalogue, too. A tuple has a singular and a plural form.
 CLICK: tuple[str | tuple[str, str], ...] = (
     ("Did you mean {possibility}?", "(Did you mean one of: {possibilities}?)"),
@@ -73,7 +72,7 @@ def templates() -> dict[str, tuple[str, ...]]:
     functions = FUNCTIONS | dict.fromkeys(error_classes(trees), 0)
     found: dict[str, list[str]] = {}
     for place, tree in trees.items():
-        for text in said(tree, {} if place in PEERS else functions, place):
+        for text in said(tree, functions, place):
             if text and place not in found.setdefault(text, []):
                 found[text].append(place)
     return {text: tuple(places) for text, places in found.items()}
@@ -83,8 +82,11 @@ def said(tree: ast.Module, functions: Mapping[str, int], place: str) -> Iterator
     """Find the templates of a module."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            at = functions.get(getattr(node.func, "id", ""), len(node.args))
-            wanted = [*node.args[at : at + 1], *(word.value for word in node.keywords if word.arg in WORDS)]
+            name, words = getattr(node.func, "id", ""), {word.arg: word.value for word in node.keywords}
+            at = functions.get(name, len(node.args))
+            wanted = [*node.args[at : at + 1], *(words[word] for word in WORDS if word in words)]
+            if name == "Setting" and "panel" not in words:  # no option: only the documentation says it
+                continue
             for template in wanted:
                 if isinstance(template, ast.Constant) and isinstance(template.value, str):
                     yield template.value

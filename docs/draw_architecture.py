@@ -21,6 +21,7 @@ ROOMS = {
     "messages": "templates and values, in English and Chinese",
     "errors": "the error classes",
     "checks": "what every door asks of its arguments",
+    "settings": "how a setting is declared, once",
     "writing": "the one way in which files are written",
     "drawing": "what pictures are made of: spans, tables, figures, SVG",
     "types": "Chain, Paths, Marginals …: frozen, shapes stated",

@@ -24,9 +24,10 @@ from tagline.drawing.svg import svg
 from tagline.features.functions import FunctionLikelihood
 from tagline.readers.schemes import legal
 from tagline.training.gradient_descent import gd
+from tagline.training.iteration import Convergence
 from tagline.training.iterative_scaling import iis
 from tagline.training.lbfgs import lbfgs
-from tagline.training.monitor import Monitor
+from tagline.training.run import Run
 
 Array = NDArray[np.floating]
 IMAGES = Path(__file__).parent / "images"
@@ -186,7 +187,7 @@ def problem(chinese: bool) -> FunctionLikelihood:
 
 def optimum(objective: FunctionLikelihood) -> float:
     """The least value of the objective, certified to 1e-10 by its gradient."""
-    best = lbfgs(objective, np.zeros(5), c2=C2, dtype=np.float64, monitor=Monitor(epsilon=1e-9, delta=0))
+    best = lbfgs(objective, np.zeros(5), c2=C2, dtype=np.float64, convergence=Convergence(epsilon=1e-9, delta=0))
     gradient = objective(best.weights)[1] + 2 * C2 * best.weights
     assert gradient @ gradient / (4 * C2) < 1e-10
     return best.objective
@@ -205,7 +206,8 @@ def descent(title: str, passes: str, distance: str, names: Sequence[str], chines
     for name, descend, colour, dashed in zip(
         names, (gd, iis, lbfgs), (RIVAL, INK, BEST), (False, True, False), strict=True
     ):
-        run = descend(objective, np.zeros(5), c2=C2, monitor=Monitor(epsilon=0, delta=0, max_iterations=60))
+        never, limit = Convergence(epsilon=0, delta=0), Run(max_iterations=60)
+        run = descend(objective, np.zeros(5), c2=C2, convergence=never, run=limit)
         curves.append(Curve(name, logs(done.objective - best for done in run.history), colour, dashed))
     across = Axis(passes, [(n, str(n)) for n in range(0, 61, 10)])
     return chart(title, across, Axis(distance, powers(range(-9, 2))), curves)
@@ -215,7 +217,8 @@ def certificate(title: str, passes: str, distance: str, names: Sequence[str], ch
     """What the gradient certifies, and the truth, for gradient descent."""
     objective = problem(chinese)
     best = optimum(objective)
-    run = gd(objective, np.zeros(5), c2=C2, monitor=Monitor(epsilon=0, delta=0, max_iterations=25))
+    never, limit = Convergence(epsilon=0, delta=0), Run(max_iterations=25)
+    run = gd(objective, np.zeros(5), c2=C2, convergence=never, run=limit)
     bounds = logs(done.gradient_norm**2 / (4 * C2) for done in run.history)
     gaps = logs(done.objective - best for done in run.history)
     across = Axis(passes, [(n, str(n)) for n in range(0, 26, 5)])

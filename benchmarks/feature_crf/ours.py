@@ -21,9 +21,10 @@ from tagline.models.files import load as load_model
 from tagline.readers import read_columns
 from tagline.training.algorithms import Settings
 from tagline.training.algorithms import train as train_weights
+from tagline.training.iteration import Convergence, Step
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
-from tagline.training.monitor import Monitor, Pass
+from tagline.training.run import Run
 from tagline.types import Float64Array
 
 
@@ -76,7 +77,7 @@ class Ticks:
         self.clocks: list[Clocks] = []
         self.evaluations: list[int] = []
 
-    def __call__(self, done: Pass) -> None:
+    def __call__(self, done: Step) -> None:
         self.clocks.append(now())
         self.evaluations.append(done.evaluations)
 
@@ -90,8 +91,8 @@ def passes(case: str, train: str, template: str, iterations: int, evaluations: i
     problem = read(case, train, template)
     likelihood, ticks = problem.likelihood(), Ticks()
     zero = np.zeros(likelihood.size)
-    monitor = Monitor(epsilon=0, delta=0, max_iterations=iterations, reports=[ticks])
-    trained = lbfgs(likelihood, zero, c2=C2, memory=MEMORY, monitor=monitor)
+    run, never = Run(max_iterations=iterations, reports=[ticks]), Convergence(epsilon=0, delta=0)
+    trained = lbfgs(likelihood, zero, c2=C2, memory=MEMORY, convergence=never, run=run)
     taken: list[Clocks] = []
     for _ in range(evaluations):
         begin = now()
@@ -115,7 +116,7 @@ class Reached:
     def __init__(self, target: float) -> None:
         self.target = target
 
-    def __call__(self, done: Pass, weights: Float64Array) -> bool:
+    def __call__(self, done: Step, weights: Float64Array) -> bool:
         return not math.isnan(done.gradient_norm) and done.objective <= self.target
 
 
@@ -125,10 +126,10 @@ def optimum(train: str, template: str, target: float) -> Result:
     begin = now()
     structure = problem.structure()
     structured = since(begin)
-    monitor = Monitor(epsilon=0, delta=0, max_iterations=1000, callbacks=[Reached(target)])
+    run, never = Run(max_iterations=1000, callbacks=[Reached(target)]), Convergence(epsilon=0, delta=0)
     features, zero = problem.expanded.features, np.zeros(structure.size)
     settings = Settings(c2=C2, precision="float32")
-    trained = train_weights(structure, features, problem.targets, None, zero, settings, monitor)
+    trained = train_weights(structure, features, problem.targets, None, zero, settings, run, never)
     taken = since(begin)
     exact = problem.likelihood("float64")(trained.weights)[0] + C2 * float(trained.weights @ trained.weights)
     stochastic = sum(math.isnan(done.gradient_norm) for done in trained.history)

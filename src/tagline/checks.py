@@ -64,10 +64,31 @@ def check_switch(name: str, value: object) -> None:
         raise InputError("{name}: expected True or False, got {value}", name=name, value=shown_value(value))
 
 
-def check_verbose(value: object) -> None:
+def check_bool(name: str, value: object) -> None:
+    """Raise unless a value is True or False, and no number that stands for them: files keep it as it is."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError("{name}: expected True or False, got {value}", name=name, value=shown_value(value))
+
+
+def check_verbose(name: str, value: object) -> None:
     """Raise unless a value is True or False, or a number that says how much to print."""
     if not isinstance(value, bool | np.bool_ | int | np.integer):
-        raise InputError("verbose: expected True or False, got {value}", value=shown_value(value))
+        raise InputError("{name}: expected True or False, got {value}", name=name, value=shown_value(value))
+
+
+def check_threshold(name: str, value: object) -> None:
+    """Raise unless a value is a number of 0 or more; ∞ is one."""
+    check_number(name, value, least=0, finite=False, wanted=message("0 or more"))
+
+
+def check_share_below_1(name: str, value: object) -> None:
+    """Raise unless a value is a number from 0 to 1, and not 1."""
+    check_number(name, value, least=0.0, below=1.0)
+
+
+def check_seconds(name: str, value: object) -> None:
+    """Raise unless a value is a number of 0 or more, or None."""
+    check_number(name, value, least=0, finite=False, optional=True, wanted=message("0 or more"))
 
 
 def check_functions(name: str, value: object) -> None:
@@ -224,3 +245,8 @@ def seed_of(random_state: object) -> int:
         )
     check_whole("random_state", random_state, 0, wanted=message("a whole number of 0 or more, or None"))
     return int(random_state)  # type: ignore[call-overload, no-any-return]
+
+
+def check_seed(_: str, random_state: object) -> None:
+    """Raise unless a value is a whole number of 0 or more, or None."""
+    seed_of(random_state)

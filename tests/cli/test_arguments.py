@@ -196,7 +196,7 @@ def test_help_says_defaults_and_what_is_required(monkeypatch: pytest.MonkeyPatch
     assert re.search(r"-o, --output TEXT +The model to write. \[required\]", shown)
     assert re.search(r"--model TEXT +What to train: one of the models below. \[default: crf\]", shown)
     assert "[default: date]" in shown
-    assert re.search(r"--period NUMBER +Passes for --delta. \[default: 10\]", shown)
+    assert re.search(r"--unknown TEXT +Words that an HMM never saw: smooth, or error. +\[default: smooth\]", shown)
     assert "[0 to 65535] [default: 8000]" in tagline("demo", "--help").out
     assert re.search(r"-k, --k-best NUMBER +So many.*\[default: 0\]", tagline("tag", "--help").out)
     assert "--insecure / --no-insecure" in tagline("serve", "--help").out

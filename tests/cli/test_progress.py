@@ -9,12 +9,14 @@ from rich.console import Console
 
 from tagline.cli.progress import Bar, Lines, Silent, reporting, seconds_left
 from tagline.models.recipes import Budget
-from tagline.training.monitor import Pass
-from tagline.training.neural.journal import Epoch
+from tagline.training.iteration import Step
 
 
-def passes(objectives: list[float], pace: float = 2.0) -> list[Pass]:
-    return [Pass(n, value, 0.1, 10, pace * n, n, 0.5) for n, value in enumerate(objectives, 1)]
+def passes(objectives: list[float], pace: float = 2.0) -> list[Step]:
+    return [
+        Step(n, value, 0.1, dev_score=0.5, seconds=pace * n, metrics={"active": 10, "evaluations": n})
+        for n, value in enumerate(objectives, 1)
+    ]
 
 
 def test_nothing_is_guessed_from_nothing() -> None:
@@ -67,8 +69,11 @@ def test_a_terminal_gets_one_line_that_goes_away() -> None:
     assert "learning [from] it" in out.getvalue()
 
 
-def epochs(first: int, last: int, pace: float = 2.0) -> list[Epoch]:
-    return [Epoch(n, 3.0 / n, 0.5, 1e-3, 1.0, pace * n, 100.0) for n in range(first, last + 1)]
+def epochs(first: int, last: int, pace: float = 2.0) -> list[Step]:
+    return [
+        Step(n, 3.0 / n, 1.0, None, 0.5, pace * n, {"rate": 1e-3, "tokens_per_second": 100.0}, "epoch")
+        for n in range(first, last + 1)
+    ]
 
 
 def test_the_time_left_of_a_network() -> None:

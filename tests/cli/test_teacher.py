@@ -3,7 +3,6 @@
 import pytest
 
 import tagline
-from tagline.cli.plans import plan_of
 from tagline.cli.training import train_file
 from tagline.datasets import make_entities
 from tagline.errors import InputError
@@ -23,7 +22,7 @@ def folder(tmp_path_factory):
 
 def train(folder, **run):
     values = {"c2": 0.3, "template": "english_ner", **run}
-    return train_file(plan_of(str(folder / "train.txt"), str(folder / "out.tagline"), "crf", values, list(values)))
+    return train_file(str(folder / "train.txt"), str(folder / "out.tagline"), "crf", values)
 
 
 def test_a_file_teaches(folder):
@@ -37,28 +36,22 @@ def test_a_file_teaches(folder):
 
 
 @pytest.mark.parametrize(
-    ("run", "message"),
+    ("run", "place"),
     [
-        ({"unlabelled": "raw.txt"}, "--unlabelled: expected --teacher MODEL"),
-        ({"teacher_weight": 0.5}, "--teacher-weight: expected --teacher MODEL"),
-        ({"teacher": "teacher.tagline", "cache": "cache"}, "--cache, --teacher: expected one of them"),
-        ({"teacher": "teacher.tagline", "teacher_weight": 1.5}, "--teacher-weight: expected a number, 0 to 1"),
+        ({"unlabelled": "raw.txt"}, "--unlabelled: expected .*--teacher MODEL"),
+        ({"teacher_weight": 0.5}, "--teacher-weight: expected .*--teacher MODEL"),
+        ({"teacher": "teacher.tagline", "cache": "cache"}, "--teacher: expected None beside --cache"),
+        ({"teacher": "teacher.tagline", "teacher_weight": 1.5}, "--teacher-weight: expected a number"),
         ({"teacher": "nowhere.tagline"}, "nowhere.tagline"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(folder, run, message):
+def test_what_cannot_be_meant_is_refused(folder, run, place):
     paths = {name: str(folder / value) if isinstance(value, str) else value for name, value in run.items()}
-    with pytest.raises((InputError, tagline.StorageError), match=message):
+    with pytest.raises((InputError, tagline.StorageError), match=place):
         train(folder, **paths)
 
 
 def test_a_teacher_is_not_overwritten(folder):
-    plan = plan_of(
-        str(folder / "train.txt"),
-        str(folder / "teacher.tagline"),
-        "crf",
-        {"teacher": str(folder / "teacher.tagline")},
-        ["teacher"],
-    )
+    teacher = str(folder / "teacher.tagline")
     with pytest.raises(InputError, match=r"--output: .* is also read, as --teacher"):
-        train_file(plan)
+        train_file(str(folder / "train.txt"), teacher, "crf", {"teacher": teacher})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -22,21 +22,25 @@ from tagline.models.files import (
     reading,
 )
 from tagline.models.labelled import prepare, read_labels
-from tagline.models.options import Option
 from tagline.models.registry import Kind
 from tagline.models.sentences import tokens_as_corpus, words_of
+from tagline.settings import Setting, Settings, declared
 from tagline.storage import ModelFile
 from tagline.types import Chain
 
 
-class MajorityTagger(StoredModel, ChainModel, BaseEstimator):
+@declared
+class MajoritySettings(Settings):
+    """What the toy may be told."""
+
+    certainty: Annotated[float, Setting("How sure the toy is.", least=0, panel="Model")] = 5.0
+
+
+class MajorityTagger(MajoritySettings, StoredModel, ChainModel, BaseEstimator):
     """Labels of words by majority; unknown words get the label that is most frequent of all."""
 
     kind: ClassVar[str] = "majority"
     _LEARNED: ClassVar[tuple[str, ...]] = ("words_", "training_")
-
-    def __init__(self, certainty: float = 5.0) -> None:
-        self.certainty = certainty
 
     def fit(self, X: Any, y: Any = None) -> MajorityTagger:
         lesson, words = prepare(read_labels(X, y), scheme=None), words_of(tokens_as_corpus(X))
@@ -83,5 +87,5 @@ KIND = Kind(
     "majority",
     f"{MajorityTagger.__module__}:MajorityTagger",
     "the most frequent label of each word: a toy",
-    (Option("certainty", float, "How sure the toy is.", 5.0, least=0),),
+    f"{MajorityTagger.__module__}:MajoritySettings",
 )

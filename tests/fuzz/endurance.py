@@ -79,7 +79,7 @@ def fits(rounds: int) -> list[Course]:
 
     kinds: dict[str, Callable[[int], object]] = {
         "CRF": lambda number: tagline.CRF("english_ner", max_iterations=5).fit(data[number % CORPORA]).predict(data[0]),
-        "CRF, perceptron": lambda number: tagline.CRF("english_ner", algorithm="ap", passes=2).fit(
+        "CRF, perceptron": lambda number: tagline.CRF("english_ner", algorithm="ap:passes=2").fit(
             data[number % CORPORA]
         ),
         "HMM": with_labels(tagline.HMM),

@@ -70,7 +70,7 @@ class Workshop:
             lambda: read_columns(self.columns).tokens,
             lambda: tagline.load(self.model_file).predict(corpus),
             lambda: tagline.CRF("english_ner", max_iterations=2).fit(corpus).predict(corpus),
-            lambda: tagline.CRF("english_ner", algorithm="ap", passes=2).fit(corpus).predict(corpus),
+            lambda: tagline.CRF("english_ner", algorithm="ap:passes=2").fit(corpus).predict(corpus),
             lambda: tagline.HMM(3, max_iterations=2, random_state=1).fit(X).log_likelihood(X).tolist(),
             lambda: tagline.TrigramTagger().fit(X, y).predict(X),
         ]

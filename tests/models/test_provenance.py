@@ -18,7 +18,7 @@ from tagline.errors import InputError, StorageError
 from tagline.models import provenance
 from tagline.models.comparison import compare
 from tagline.models.provenance import compact_log, fingerprint, log_line
-from tagline.training.monitor import Pass
+from tagline.training.iteration import Step
 
 WORDS, LABELS = [["Anna", "sings"], ["Bob", "and", "Anna"]] * 4, [["N", "V"], ["N", "C", "N"]] * 4
 TAGS = [["B-N", "O"], ["B-N", "O", "B-N"]] * 4  # for a model of segments
@@ -124,13 +124,13 @@ def test_more_sentences_add_to_the_facts() -> None:
 
 
 def test_logs_are_short() -> None:
-    passes = [Pass(n, 1000.0 / n, 0.1, 3, 0.5, n, dev_score=0.5 if n < 1000 else 0.25) for n in range(1, 1201)]
+    passes = [Step(n, 1000.0 / n, dev_score=0.5 if n < 1000 else 0.25) for n in range(1, 1201)]
     log = compact_log(passes)
     assert len(log) <= provenance.MOST_PASSES + 1
     assert log[0] == (1, 1000.0, 0.5)
     assert log[-1] == (1200, 0.8333333, 0.25)
     assert log_line(log) == "1200 passes, objective 1000 → 0.833333, dev 0.5000 → 0.2500, best 0.5000 after pass 1"
-    assert compact_log([Pass(1, float("nan"), 0.1, 3, 0.5, 1)]) == ((1, None, None),)
+    assert compact_log([Step(1, float("nan"))]) == ((1, None, None),)
 
 
 def test_a_dev_set_is_in_the_log(tmp_path: Path) -> None:
@@ -170,13 +170,13 @@ def test_facts_of_files_are_checked(name: str, value: Any, tmp_path: Path) -> No
     config, arrays = crf().fit(CORPUS)._packed()
     config["training"][name] = value
     storage.write(tmp_path / "m", config, arrays)
-    with pytest.raises(StorageError, match="the file is damaged"):
+    with pytest.raises(StorageError, match="m: "):
         tagline.load(tmp_path / "m")
 
 
 @pytest.mark.parametrize("notes", [{1: "a"}, {"": "a"}, ["a"], "a=b"])
 def test_notes_that_cannot_be_meant(notes: Any, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="notes: expected a dict of names and texts, got"):
+    with pytest.raises(InputError, match=r"^notes: "):
         crf().fit(CORPUS).save(tmp_path / "m", notes=notes)
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import scipy.optimize
 
 from tagline.features.functions import FeatureFunctions, FunctionLikelihood
-from tagline.training.monitor import Monitor
+from tagline.training.iteration import Convergence
+from tagline.training.run import Run
 from tests.chain.golden import GOLDEN
 
 Function = Callable[[Any], tuple[float, Any]]
@@ -27,9 +28,16 @@ class Convex:
     lowest: float
 
 
-def to_the_end(**settings: Any) -> Monitor:
+def watched(**settings: Any) -> dict[str, Any]:
+    """When an algorithm has converged, and the run around it: two arguments of algorithms."""
+    known = ("epsilon", "period", "delta", "tolerance")
+    own = {name: settings.pop(name) for name in known if name in settings}
+    return {"convergence": Convergence(**own), "run": Run(**settings)}
+
+
+def to_the_end(**settings: Any) -> dict[str, Any]:
     """Stop at the optimum only, as far as float64 tells."""
-    return Monitor(**{"epsilon": 1e-10, "delta": 0, "max_iterations": 20_000, **settings})
+    return watched(**{"epsilon": 1e-10, "delta": 0, "max_iterations": 20_000, **settings})
 
 
 def quadratic(seed: int, size: int, condition: float) -> Convex:

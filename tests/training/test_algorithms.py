@@ -9,19 +9,23 @@ import pytest
 
 import tagline
 from tagline.errors import InputError
-from tagline.training.algorithms import ALGORITHMS, Settings, train
+from tagline.settings import declarations
+from tagline.training.algorithms import Settings, train
+from tagline.training.choices import ALGORITHMS, algorithm_of
 from tagline.training.likelihood import Likelihood
-from tagline.training.monitor import Monitor, Trained
+from tagline.training.run import Run, Trained
+from tests.training.convex import watched
 from tests.training.problems import make_problem
 
 PROBLEM = make_problem(8, L=3, A=12, lengths=(4, 3, 5, 2) * 4)
 PENALTIES = [("c1", 0.5), ("c2", 0.5)]
 
 
-def trained_by(algorithm: str, monitor: Monitor | None = None, **settings: Any) -> Trained:
+def trained_by(algorithm: str, around: dict[str, Any] | None = None, **settings: Any) -> Trained:
     start = np.zeros(PROBLEM.structure.size)
     problem = (PROBLEM.structure, PROBLEM.features, PROBLEM.targets, PROBLEM.rules)
-    return train(*problem, start, Settings(algorithm, **settings), monitor or Monitor(max_iterations=3))
+    settings["algorithm"] = algorithm_of(algorithm)
+    return train(*problem, start, Settings(**settings), **(around or {"run": Run(max_iterations=3)}))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -35,12 +39,10 @@ def test_every_algorithm_runs_with_the_defaults(algorithm: str) -> None:
 @pytest.mark.parametrize(("name", "value"), PENALTIES)
 def test_a_penalty_is_used_or_refused(algorithm: str, name: str, value: float) -> None:
     """The objective holds the penalty, or the message says who has it."""
-    if name not in ALGORITHMS[algorithm].uses:
-        message = (
-            f"{name}: expected 0 for {algorithm}, which has no such penalty, got 0.5; algorithms that have it: auto, "
-        )
-        with pytest.raises(InputError, match=message):
-            trained_by(algorithm, **{name: value})
+    if name not in ALGORITHMS[algorithm].penalties:
+        X, y = [[{"word": "Anna"}, {"word": "sings"}]], [["N", "V"]]
+        with pytest.raises(InputError, match=f"{name}: expected 0 beside algorithm='{algorithm}', got 0.5; .*auto, "):
+            tagline.CRF(algorithm=algorithm, **{name: value}).fit(X, y)
         return
     settings = {"c1": 0.0, "c2": 0.0, name: value}
     trained = trained_by(algorithm, **settings)
@@ -61,7 +63,7 @@ def test_the_default_penalty_and_none_are_no_request(algorithm: str) -> None:
 def test_gradient_descent_reaches_the_optimum_of_an_l1_penalty() -> None:
     end = {"epsilon": 1e-8, "delta": 0.0}
     plain, newton = (
-        trained_by(name, Monitor(**end, max_iterations=20_000), c1=0.5, c2=0.1) for name in ("gd", "owlqn")
+        trained_by(name, watched(**end, max_iterations=20_000), c1=0.5, c2=0.1) for name in ("gd", "owlqn")
     )
     np.testing.assert_allclose(plain.objective, newton.objective, rtol=1e-9)
     np.testing.assert_allclose(plain.weights, newton.weights, rtol=0, atol=1e-5)
@@ -71,16 +73,24 @@ def test_gradient_descent_reaches_the_optimum_of_an_l1_penalty() -> None:
 def test_an_estimator_refuses_what_its_algorithm_cannot_use() -> None:
     X, y = [[{"word": "Anna"}, {"word": "sings"}]], [["N", "V"]]
     assert tagline.CRF(algorithm="ap").fit(X, y).predict(X) == y
-    with pytest.raises(InputError, match=r"c1: expected 0 for ap, which has no such penalty, got 0\.1; algorithms"):
+    with pytest.raises(InputError, match=r"c1: expected 0 beside algorithm='ap', got 0\.1; it has no such"):
         tagline.CRF(algorithm="ap", c1=0.1).fit(X, y)
 
 
-def test_settings_are_checked() -> None:
-    for settings, message in (
-        ({"algorithm": "newton"}, "algorithm: expected one of auto, lbfgs, owlqn, sgd, "),
-        ({"algorithm": "auto", "c2": -1.0}, "c2: expected a number of 0 or more, got -1"),
-        ({"algorithm": "sgd", "seed": -1}, "random_state: expected a whole number of 0 or more, got -1"),
-        ({"algorithm": "sgd", "precision": "half"}, "precision: expected one of auto, float32, float64, got 'half'"),
-    ):
-        with pytest.raises(InputError, match=message):
-            trained_by(**settings)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_an_algorithm_is_written_as_text_and_read_again(algorithm: str) -> None:
+    assert algorithm_of(algorithm) == ALGORITHMS[algorithm]()
+    assert str(algorithm_of(algorithm)) == algorithm
+    for name, entry in declarations(ALGORITHMS[algorithm]).items():
+        value = {bool: not entry.default, int: 2, float: 0.25}[entry.type or str]
+        changed = ALGORITHMS[algorithm](**{name: value})
+        assert algorithm_of(str(changed)) == changed != ALGORITHMS[algorithm]()
+        assert algorithm_of({"name": algorithm, name: value}) == changed
+
+
+@pytest.mark.parametrize(
+    "wrong", ["newton", None, 3, "lbfgs:passes=3", "sgd:rate=x", "auto:memory=0", "ap:averaged=2", {}]
+)
+def test_an_algorithm_that_is_none_is_refused(wrong: Any) -> None:
+    with pytest.raises(InputError, match=r"^algorithm(\.\w+)?: expected "):
+        algorithm_of(wrong)

@@ -9,8 +9,8 @@ from tagline import CRF
 from tagline.training.auto import auto
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood
-from tagline.training.monitor import Monitor
 from tagline.training.owlqn import owlqn
+from tests.training.convex import watched
 from tests.training.problems import make_problem
 
 EXACT = {"epsilon": 1e-9, "delta": 0.0}
@@ -26,11 +26,11 @@ def test_ends_where_the_plain_methods_end(c1, c2):
     likelihood = problem_likelihood()
     start = np.zeros(likelihood.size)
     common = {"dtype": np.float64, "noise": 1e-14}
-    trained = auto(likelihood, start, c1=c1, c2=c2, monitor=Monitor(**EXACT), **common)
+    trained = auto(likelihood, start, c1=c1, c2=c2, **watched(**EXACT), **common)
     if c1:
-        plain = owlqn(likelihood, start, c1=c1, c2=c2, monitor=Monitor(**EXACT), **common)
+        plain = owlqn(likelihood, start, c1=c1, c2=c2, **watched(**EXACT), **common)
     else:
-        plain = lbfgs(likelihood, start, c2=c2, monitor=Monitor(**EXACT), **common)
+        plain = lbfgs(likelihood, start, c2=c2, **watched(**EXACT), **common)
     np.testing.assert_allclose(trained.objective, plain.objective, rtol=1e-9)
     if c2:  # strictly convex: one optimum
         np.testing.assert_allclose(trained.weights, plain.weights, rtol=0, atol=1e-5)
@@ -39,34 +39,31 @@ def test_ends_where_the_plain_methods_end(c1, c2):
 @pytest.mark.parametrize(("limit", "stochastic"), [(1, 0), (2, 1), (7, 3), (30, 12)])
 def test_a_limit_counts_both_stages(limit, stochastic):
     likelihood = problem_likelihood()
-    monitor = Monitor(epsilon=0, delta=0, max_iterations=limit)
-    trained = auto(likelihood, np.zeros(likelihood.size), c2=0.1, monitor=monitor)
+    trained = auto(likelihood, np.zeros(likelihood.size), c2=0.1, **watched(epsilon=0, delta=0, max_iterations=limit))
     assert trained.reason == "max_iterations"
     assert len(trained.history) == limit
     assert sum(np.isnan(done.gradient_norm) for done in trained.history) == stochastic
-    assert monitor.max_iterations == limit
 
 
 def test_no_point_is_evaluated_twice():
-    likelihood, asked = problem_likelihood(), []
-    plain = likelihood._evaluate
+    asked = []
 
-    def evaluate(weights, curvature):
-        asked.append((weights.tobytes(), curvature))
-        return plain(weights, curvature)
+    class Asked(Likelihood):
+        def __call__(self, weights, *, curvature=False):
+            asked.append((weights.tobytes(), curvature))
+            return super().__call__(weights, curvature=curvature)
 
-    likelihood._evaluate = evaluate
-    monitor = Monitor(epsilon=0, delta=0, max_iterations=14)
-    auto(likelihood, np.zeros(likelihood.size), c2=0.1, passes=4, dtype=np.float64, noise=1e-14, monitor=monitor)
+    problem = make_problem(8, L=4, A=15, lengths=(4, 3, 5, 2) * 8)
+    likelihood = Asked(problem.structure, problem.features, problem.targets, None, "float64")
+    exact = {"dtype": np.float64, "noise": 1e-14, **watched(epsilon=0, delta=0, max_iterations=14)}
+    auto(likelihood, np.zeros(likelihood.size), c2=0.1, passes=4, **exact)
     assert len(asked) > 10
     assert len(set(asked)) == len(asked)
 
 
 def test_a_callback_in_the_first_stage_ends_it():
     likelihood = problem_likelihood()
-    trained = auto(
-        likelihood, np.zeros(likelihood.size), monitor=Monitor(callbacks=[lambda done, _: done.iteration == 3])
-    )
+    trained = auto(likelihood, np.zeros(likelihood.size), **watched(callbacks=[lambda done, _: done.iteration == 3]))
     assert trained.reason == "callback"
     assert len(trained.history) == 3
     value, _ = likelihood(trained.weights)

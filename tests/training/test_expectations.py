@@ -20,6 +20,7 @@ from tagline.training.expectations import (
     gaussian_expectations,
     symbol_expectations,
 )
+from tagline.training.run import Run
 from tagline.types import Chain
 
 from .expectation_cases import (
@@ -175,7 +176,7 @@ def test_baum_welch_rises_at_every_step():
 
     rng = np.random.default_rng(13)
     begin = (rng.dirichlet(np.ones(4)), rng.dirichlet(np.ones(4), 4), rng.dirichlet(np.ones(6), 4))
-    history = climb(step, begin, max_iterations=300, tolerance=-np.inf).history
+    history = climb(step, begin, tolerance=-np.inf, run=Run(max_iterations=300)).history
     gains = np.diff([done.objective for done in history])
     assert len(history) == 300
     assert (gains >= -1e-10 * abs(history[-1].objective)).all()

@@ -17,10 +17,19 @@ from tagline.training.curvature import Curvature
 from tagline.training.gradient_descent import gd
 from tagline.training.lbfgs import lbfgs
 from tagline.training.line_search import Trial, wolfe
-from tagline.training.monitor import Monitor
 from tagline.training.objective import Penalty
 
-from .convex import CONVEX, Convex, assert_optimum, assert_textbook, logistic, logistic_loss, textbook, to_the_end
+from .convex import (
+    CONVEX,
+    Convex,
+    assert_optimum,
+    assert_textbook,
+    logistic,
+    logistic_loss,
+    textbook,
+    to_the_end,
+    watched,
+)
 
 pytestmark = pytest.mark.skipif(compiled.core is None, reason="no compiled core")
 
@@ -30,7 +39,7 @@ pytestmark = pytest.mark.skipif(compiled.core is None, reason="no compiled core"
 @pytest.mark.parametrize("problem", CONVEX.values(), ids=CONVEX.keys())
 def test_reaches_the_optimum(problem: Convex, memory: int, dtype: Any) -> None:
     start = np.full(problem.size, 0.5)
-    trained = lbfgs(problem.objective, start, c2=problem.c2, memory=memory, dtype=dtype, monitor=to_the_end())
+    trained = lbfgs(problem.objective, start, c2=problem.c2, memory=memory, dtype=dtype, **to_the_end())
     assert_optimum(trained, problem)
     assert trained.converged or memory == 1  # which may end a little before, in the rounding
     np.testing.assert_array_equal(start, 0.5)
@@ -39,13 +48,13 @@ def test_reaches_the_optimum(problem: Convex, memory: int, dtype: Any) -> None:
 @pytest.mark.parametrize("engine", ["naive", "native"])
 def test_textbook_optimum(engine: str) -> None:
     with chain.using_engine(engine):
-        assert_textbook(lbfgs(textbook()[0], np.zeros(9), c2=0.5, monitor=to_the_end()))
+        assert_textbook(lbfgs(textbook()[0], np.zeros(9), c2=0.5, **to_the_end()))
 
 
 def test_textbook_without_a_penalty() -> None:
     """The weights are not unique, the distribution is."""
     likelihood, golden = textbook()
-    trained = lbfgs(likelihood, np.zeros(9), monitor=to_the_end())
+    trained = lbfgs(likelihood, np.zeros(9), **to_the_end())
     ranked = chain.k_best(likelihood.functions.with_weights(trained.weights).chain("abc"), 8)[0]
     probabilities = {tuple(path + 1): p for path, p in zip(ranked.labels, ranked.probabilities, strict=True)}
     for path, probability in golden["MLE (no regulariser)"]["path_probs"].items():
@@ -65,7 +74,7 @@ def test_a_diagonal_hessian_is_solved_at_once() -> None:
         return 1 / curvature
 
     for given_as in (1 / curvature, diagonal):
-        trained = lbfgs(objective, np.ones(50), diagonal=given_as, monitor=to_the_end(epsilon=1e-6))
+        trained = lbfgs(objective, np.ones(50), diagonal=given_as, **to_the_end(epsilon=1e-6))
         assert len(trained.history) == 1
         np.testing.assert_allclose(trained.weights, optimum, rtol=0, atol=1e-12)
     assert [weights.tolist() for weights in asked] == [[1.0] * 50]
@@ -80,8 +89,8 @@ def test_a_rough_diagonal_saves_passes() -> None:
         gradient = diagonal * (w - 1) + beside @ (beside.T @ (w - 1))
         return float((w - 1) @ gradient / 2), gradient
 
-    plain = lbfgs(objective, np.zeros(40), monitor=to_the_end(epsilon=1e-8))
-    helped = lbfgs(objective, np.zeros(40), diagonal=3 / diagonal, monitor=to_the_end(epsilon=1e-8))
+    plain = lbfgs(objective, np.zeros(40), **to_the_end(epsilon=1e-8))
+    helped = lbfgs(objective, np.zeros(40), diagonal=3 / diagonal, **to_the_end(epsilon=1e-8))
     np.testing.assert_allclose(helped.weights, 1, rtol=0, atol=1e-6)
     assert len(helped.history) < len(plain.history) / 5
 
@@ -150,7 +159,7 @@ def test_mostly_one_evaluation_a_pass_and_never_the_same_twice() -> None:
         asked.append(w.tobytes())
         return loss(w)
 
-    trained = lbfgs(objective, np.zeros(40), c2=1.0, monitor=to_the_end(epsilon=1e-8))
+    trained = lbfgs(objective, np.zeros(40), c2=1.0, **to_the_end(epsilon=1e-8))
     assert len(asked) == trained.history[-1].evaluations < 1.15 * len(trained.history) + 5
     assert len(set(asked)) == len(asked)
     assert np.mean([done.step == 1 for done in trained.history]) > 0.85
@@ -159,7 +168,7 @@ def test_mostly_one_evaluation_a_pass_and_never_the_same_twice() -> None:
 def test_the_objective_falls_and_the_history_is_true() -> None:
     loss = logistic_loss(8)
     seen: list[tuple[Any, Any]] = []
-    lbfgs(loss, np.ones(12), c2=0.5, monitor=to_the_end(callbacks=[lambda p, w: seen.append((p, w))]))
+    lbfgs(loss, np.ones(12), c2=0.5, **to_the_end(callbacks=[lambda p, w: seen.append((p, w))]))
     for done, weights in seen:
         value, gradient = loss(weights)
         np.testing.assert_allclose(done.objective, value + 0.5 * weights @ weights, rtol=1e-12)
@@ -177,13 +186,13 @@ def test_noise_of_float32_does_not_trap_it() -> None:
         value, gradient = problem.objective(w)
         return float(np.float32(value)), gradient.astype(np.float32).astype(np.float64)
 
-    trained = lbfgs(noisy, np.zeros(12), c2=problem.c2, monitor=Monitor(epsilon=0, delta=0, max_iterations=5000))
+    trained = lbfgs(noisy, np.zeros(12), c2=problem.c2, **watched(epsilon=0, delta=0, max_iterations=5000))
     assert trained.reason.startswith("line search failed: ")
     np.testing.assert_allclose(trained.objective, problem.lowest, rtol=1e-6)
 
 
 def test_a_gradient_that_lies_ends_the_run() -> None:
-    trained = lbfgs(lambda w: (float(w @ w), -2 * w), np.ones(3), monitor=to_the_end())
+    trained = lbfgs(lambda w: (float(w @ w), -2 * w), np.ones(3), **to_the_end())
     assert trained.reason.startswith("line search failed: no step")
     assert trained.history == ()
     assert (trained.weights.tolist(), trained.objective) == ([1.0] * 3, 3.0)
@@ -197,7 +206,7 @@ def test_at_the_very_optimum_nothing_is_tried(method: Any) -> None:
         asked.append(w)
         return float(w @ w), 2 * w
 
-    trained = method(objective, np.zeros(3), monitor=Monitor(epsilon=0, delta=0))
+    trained = method(objective, np.zeros(3), **watched(epsilon=0, delta=0))
     assert trained.reason.startswith("line search failed: no step")
     assert len(asked) == 1
 
@@ -211,7 +220,7 @@ def test_a_failed_search_starts_again_from_the_steepest_descent(monkeypatch: pyt
 
     monkeypatch.setattr(module, "wolfe", failing)
     problem = CONVEX["logistic"]
-    trained = lbfgs(problem.objective, np.zeros(12), c2=problem.c2, monitor=to_the_end())
+    trained = lbfgs(problem.objective, np.zeros(12), c2=problem.c2, **to_the_end())
     assert_optimum(trained, problem)
     assert searches[0] < 1.0  # along the bare gradient, of length 1
     assert set(searches[1:]) == {1.0}
@@ -226,7 +235,7 @@ def test_where_the_objective_is_no_number_it_steps_back() -> None:
             return math.nan, np.full(len(w), math.nan)
         return float(-np.log(1 - w).sum() - 100 * w.sum()), 1 / (1 - w) - 100
 
-    trained = lbfgs(barrier, np.zeros(4), c2=1.0, monitor=to_the_end(epsilon=1e-9))
+    trained = lbfgs(barrier, np.zeros(4), c2=1.0, **to_the_end(epsilon=1e-9))
     w = trained.weights
     np.testing.assert_allclose(1 / (1 - w) - 100 + 2 * w, 0, atol=1e-6)
 
@@ -239,7 +248,7 @@ def test_objectives_may_reuse_their_gradient_but_not_change_the_weights() -> Non
         value, buffer[:] = problem.objective(w)
         return value, buffer
 
-    assert_optimum(lbfgs(thrifty, np.zeros(12), c2=problem.c2, monitor=to_the_end()), problem)
+    assert_optimum(lbfgs(thrifty, np.zeros(12), c2=problem.c2, **to_the_end()), problem)
 
     def greedy(w: Any) -> tuple[float, Any]:
         w[0] = 1
@@ -260,7 +269,7 @@ def test_the_same_bytes_for_any_number_of_threads() -> None:
                 lambda w: (float(np.cosh(w - 1).sum() * 2), 2 * np.sinh(w - 1) * np.sqrt(scale)),
                 np.zeros(n),
                 c2=scale,
-                monitor=Monitor(max_iterations=15),
+                **watched(max_iterations=15),
             )
             results.append((trained.weights.tobytes(), [done.objective for done in trained.history]))
     finally:
@@ -275,30 +284,30 @@ def test_no_weights_at_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "place"),
     [
-        ({"start": np.zeros((2, 2))}, r"start: expected numbers of shape \[weights\], got \[2, 2\]"),
-        ({"start": [0.0, math.nan, 1.0]}, r"start\[1\]: expected a finite number, got nan"),
-        ({"start": ["a", "b", "c"]}, "start: expected numbers"),
-        ({"c2": -1.0}, "c2: expected finite numbers, 0 or more, got -1.0"),
-        ({"c2": [1.0, 2.0]}, r"c2: expected one number or 3, one a weight, got float64 \[2\]"),
-        ({"c2": math.inf}, "c2: expected finite numbers"),
-        ({"memory": 0}, "memory: expected at least one step, got 0"),
-        ({"dtype": np.int32}, "dtype: expected float32 or float64, got int32"),
-        ({"diagonal": np.ones(2)}, r"diagonal: expected shape \[3\] as the weights, got \[2\]"),
-        ({"diagonal": [1.0, 0.0, 1.0]}, r"diagonal\[1\]: expected a positive, finite number, got 0.0"),
-        ({"objective": lambda w: (1.0, np.zeros(2))}, r"gradient: expected shape \[3\] as the weights, got \[2\]"),
+        ({"start": np.zeros((2, 2))}, r"^start: "),
+        ({"start": [0.0, math.nan, 1.0]}, r"^start\[1\]: "),
+        ({"start": ["a", "b", "c"]}, r"^start: "),
+        ({"c2": -1.0}, r"^c2: "),
+        ({"c2": [1.0, 2.0]}, r"^c2: "),
+        ({"c2": math.inf}, r"^c2: "),
+        ({"memory": 0}, r"^memory: "),
+        ({"dtype": np.int32}, r"^dtype: "),
+        ({"diagonal": np.ones(2)}, r"^diagonal: "),
+        ({"diagonal": [1.0, 0.0, 1.0]}, r"^diagonal\[1\]: "),
+        ({"objective": lambda w: (1.0, np.zeros(2))}, r"^gradient: "),
         (
             {"objective": lambda w: (math.nan, w)},
-            "objective: expected a finite value and gradient at the start, got inf",
+            r"^objective: ",
         ),
-        ({"objective": lambda w: (1.0, w / 0 * math.nan)}, "gradient of norm nan; start from other weights"),
+        ({"objective": lambda w: (1.0, w / 0 * math.nan)}, r"^objective: "),
     ],
 )
 @pytest.mark.filterwarnings("ignore:invalid value")
-def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
+def test_wrong_arguments(arguments: dict[str, Any], place: str) -> None:
     given_arguments = {"objective": lambda w: (float(w @ w), 2 * w), "start": np.zeros(3), **arguments}
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=place):
         lbfgs(given_arguments.pop("objective"), given_arguments.pop("start"), **given_arguments)
 
 

@@ -14,8 +14,9 @@ from tagline.errors import NoPathError
 from tagline.features.weights import structure_of
 from tagline.readers.rules import Rules
 from tagline.training.algorithms import Settings, train
+from tagline.training.choices import LBFGS, algorithm_of
 from tagline.training.likelihood import Likelihood
-from tagline.training.monitor import Monitor
+from tests.training.convex import watched
 
 from .problems import KINDS, Problem, counts_of, fits, legal, make_problem
 
@@ -154,7 +155,7 @@ def test_a_label_that_nothing_may_follow() -> None:
     np.testing.assert_allclose(value, by_definition(problem, w), rtol=1e-11)
     assert value > 0  # what ran into label 1 is lost
     problem.targets.allowed[0] = [False, True]
-    with pytest.raises(NoPathError, match="sentence 0"):
+    with pytest.raises(NoPathError, match=r"^sentence 0: "):
         likelihood_of(problem)(w)
     assert legal(problem, (0, 0, 1))
 
@@ -165,10 +166,10 @@ def test_every_algorithm_descends(kind: str) -> None:
     ends = {}
     negative = kind == "edges"  # iterative scaling takes no negative values
     for algorithm in ("lbfgs", "owlqn", "sgd", "gd", "auto", *(() if negative or kind == "partial" else ("iis",))):
-        monitor = Monitor(epsilon=1e-8, delta=0, max_iterations=3000)
-        settings = Settings(algorithm, 0.0, 0.5, passes=300 if algorithm == "sgd" else None, local=True)
+        around = watched(epsilon=1e-8, delta=0, max_iterations=3000)
+        settings = Settings(algorithm_of("sgd:passes=300" if algorithm == "sgd" else algorithm), 0.0, 0.5, local=True)
         start = np.zeros(problem.structure.size)
-        trained = train(problem.structure, problem.features, problem.targets, problem.rules, start, settings, monitor)
+        trained = train(problem.structure, problem.features, problem.targets, problem.rules, start, settings, **around)
         ends[algorithm] = trained.objective
         value = likelihood_of(problem)(trained.weights)[0] + 0.5 * float(trained.weights @ trained.weights)
         np.testing.assert_allclose(trained.objective, value, rtol=1e-9)
@@ -191,8 +192,8 @@ def test_stopping_by_a_certificate() -> None:
             problem.targets,
             problem.rules,
             np.zeros(problem.structure.size),
-            Settings("lbfgs", 0.0, 0.2, local=True),
-            Monitor(epsilon=0, delta=0, tolerance=tolerance),
+            Settings(LBFGS(), 0.0, 0.2, local=True),
+            **watched(epsilon=0, delta=0, tolerance=tolerance),
         )
         for tolerance in (1e-3, 1e-11)
     ]

@@ -11,9 +11,9 @@ from tagline.features.weights import structure_of
 from tagline.ragged import offsets_of
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
-from tagline.training.monitor import Monitor
 from tagline.training.owlqn import owlqn
 from tagline.training.sharing import shared, spread
+from tests.training.convex import watched
 
 ROWS = st.lists(st.lists(st.integers(0, 7), max_size=5), max_size=6)
 
@@ -49,8 +49,8 @@ def test_the_optimum_is_the_same() -> None:
     def trained(part: Attributes, count: int, sparse: bool) -> tuple[np.ndarray, float]:
         structure = structure_of(Features(offsets, part), labels, 3, count, all_states=True, all_transitions=True)
         likelihood = Likelihood(structure, Features(offsets, part), Targets(labels), None, "float64")
-        monitor = Monitor(epsilon=1e-9, delta=0, max_iterations=3000)
-        start, exact = np.zeros(likelihood.size), {"dtype": np.float64, "noise": 1e-13, "monitor": monitor}
+        around = watched(epsilon=1e-9, delta=0, max_iterations=3000)
+        start, exact = np.zeros(likelihood.size), {"dtype": np.float64, "noise": 1e-13, **around}
         c1 = np.full(likelihood.size, 0.3)
         if count != A:
             c1[: 3 * count] *= np.repeat(np.sqrt(together.sizes), 3)

@@ -106,7 +106,7 @@ def command_named(name: str) -> click.Command:
     if name in foreign.TOOLS:
         return Tool(name)
     module = import_module(f"tagline.cli.commands.{name.replace('-', '_')}")
-    return command_of(name, module.make() if hasattr(module, "make") else module.command)
+    return module.make(name) if hasattr(module, "make") else command_of(name, module.command)
 
 
 def _show_version(_: click.Context, __: bool) -> None:

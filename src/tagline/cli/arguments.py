@@ -10,9 +10,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import click
@@ -20,7 +20,7 @@ import click
 from tagline.cli.usage import show_help
 from tagline.errors import InputError
 from tagline.messages import message
-from tagline.models.options import FILLED, READ, WRITTEN
+from tagline.settings import FILLED, READ, WRITTEN
 from tagline.writing import STREAM, check_apart, check_writable
 
 if TYPE_CHECKING:
@@ -138,6 +138,8 @@ def at_once(declared: Declaration, act: Callable[[click.Context, Any], None]) ->
 class Command(click.Command):
     """A command whose help has the panels of its options."""
 
+    moved: Mapping[str, str] = MappingProxyType({})
+
     def __init__(self, name: str, *, params: Iterable[click.Parameter], help: str, **rest: Any) -> None:
         """Make a command.
 
@@ -163,6 +165,8 @@ class Command(click.Command):
             return super().parse_args(ctx, list(self._with_values(args)))
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
+            if isinstance(error, click.NoSuchOption) and error.option_name in self.moved:
+                raise click.UsageError(self.moved[error.option_name], error.ctx) from None
             raise
 
     def _with_values(self, words: Sequence[str]) -> Iterator[str]:
@@ -209,10 +213,23 @@ class Command(click.Command):
         return items
 
 
-def command_of(name: str, function: Callable[..., None]) -> Command:
-    """Make a command of a function, whose documentation is the help."""
-    signature = inspect.signature(function, eval_str=True).parameters.values()
-    parameters = [_parameter(parameter) for parameter in signature if parameter.annotation is not Named]
+def command_of(
+    name: str,
+    function: Callable[..., None],
+    more: Iterable[Option] = (),
+    moved: Mapping[str, str] = MappingProxyType({}),
+    help: str | None = None,
+) -> Command:
+    """Make a command of a function, whose documentation is the help.
+
+    Arguments:
+        more: options besides those of its signature, which reach it as ``**options``.
+        moved: options of earlier versions, and what to write now.
+        help: in place of the documentation.
+    """
+    every = inspect.signature(function, eval_str=True).parameters.values()
+    signature = [parameter for parameter in every if parameter.kind is not parameter.VAR_KEYWORD]
+    parameters = [*(_parameter(parameter) for parameter in signature if parameter.annotation is not Named), *more]
     options = [parameter for parameter in parameters if isinstance(parameter, Option)]
     wants_named = [parameter.name for parameter in signature if parameter.annotation is Named]
 
@@ -227,7 +244,9 @@ def command_of(name: str, function: Callable[..., None]) -> Command:
             error.args = (_with_options(str(error), options),)
             raise
 
-    return Command(name, params=parameters, help=inspect.cleandoc(function.__doc__ or ""), callback=run)
+    command = Command(name, params=parameters, help=help or inspect.cleandoc(function.__doc__ or ""), callback=run)
+    command.moved = moved
+    return command
 
 
 def _translated(paragraph: str) -> str:
@@ -267,26 +286,35 @@ def _parameter(parameter: inspect.Parameter) -> Option | Argument:
         kind = next(part for part in get_args(kind) if part is not NoneType)
     repeated = get_origin(kind) is list
     type_ = get_args(kind)[0] if repeated else kind
-    flags, dashed = declared.flags, parameter.name.replace("_", "-")
-    settings: dict[str, Any] = {"type": click.IntRange(*declared.between) if declared.between else type_}
+    settings: dict[str, Any] = {}
     if parameter.default is parameter.empty:
         settings["required"] = True
     else:
         settings |= {"required": False, "default": parameter.default}
     if repeated:
         settings["callback"] = lambda _, parameter, values: list(values or ()) or parameter.default
+    if declared.flags:
+        return made_option(parameter.name, type_, declared, multiple=repeated, **settings)
+    metavar = declared.metavar or parameter.name.replace("_", "-").upper()
+    how = {"shell_complete": _completing(declared.values)} if type_ is str else {}
+    return Argument(
+        parameter.name, declared, metavar=metavar, nargs=-1 if repeated else 1, type=type_, **how, **settings
+    )
+
+
+def made_option(name: str, type_: type, declared: Declaration, multiple: bool = False, **settings: Any) -> Option:
+    """Make an option that sets a parameter."""
+    flags, dashed = declared.flags, name.replace("_", "-")
+    settings["type"] = click.IntRange(*declared.between) if declared.between else type_
     if type_ is str:
         settings["shell_complete"] = _completing(declared.values)
-    if not flags:
-        metavar = declared.metavar or dashed.upper()
-        return Argument(parameter.name, declared, metavar=metavar, nargs=-1 if repeated else 1, **settings)
     if flags == ("--",):
         flags = (f"--{dashed}/--no-{dashed}" if type_ is bool else f"--{dashed}",)
     if type_ is bool:
         settings["is_flag"] = True
     else:
-        settings |= {"metavar": declared.metavar or METAVARS[type_], "multiple": repeated}
-    return Option([*flags, parameter.name], declared, **settings)
+        settings |= {"metavar": declared.metavar or METAVARS[type_], "multiple": multiple}
+    return Option([*flags, name], declared, **settings)
 
 
 def files(_: click.Context, __: object, incomplete: str) -> list[CompletionItem]:

@@ -12,13 +12,14 @@ import json
 import os
 import tomllib
 from collections.abc import Mapping
-from inspect import signature
 from typing import Any
 
 from tagline.checks import shown_value
 from tagline.errors import InputError
-from tagline.models.registry import kind_named, kinds
+from tagline.messages import message
+from tagline.models.registry import Kind, kind_named, kinds
 from tagline.readers.sources import open_target, read_bytes
+from tagline.settings import Declared, declarations, resolved
 
 MARK = "# Written by tagline train."  # the first line of files that may be overwritten
 NONE = "none"
@@ -37,75 +38,79 @@ def read_config(path: str, model: str | None) -> tuple[str, dict[str, Any]]:
     try:
         values = tomllib.loads(read_bytes(path).tobytes().decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: expected TOML, got: {error}") from None
-    configurable = [name for name, kind in kinds().items() if kind.takes("config")]
+        raise InputError("{path}: expected TOML, got: {error}", path=path, error=error) from None
+    configurable = [name for name, kind in kinds().items() if "config" in kind.options]
     tables = [name for name in configurable if isinstance(values.get(name), dict)]
-    shown = " and ".join(f"[{name}]" for name in tables) or "none"
+    shown = message(" and ").join(f"[{name}]" for name in tables) or message("none")
     if model is None and len(tables) != 1:
-        wanted = " or ".join(f"[{name}]" for name in configurable)
-        raise InputError(f"{path}: expected one table {wanted}, got {shown}; say which with --model")
+        wanted = message(" or ").join(f"[{name}]" for name in configurable)
+        raise InputError(
+            "{path}: expected one table {wanted}, got {shown}; say which with --model",
+            path=path,
+            wanted=wanted,
+            shown=shown,
+        )
     chosen = model or tables[0]
     if tables and chosen not in tables:
-        raise InputError(f"{path}: expected a table [{chosen}], got {shown}")
+        raise InputError("{path}: expected a table [{chosen}], got {shown}", path=path, chosen=chosen, shown=shown)
     common = {name: value for name, value in values.items() if name not in tables}
     return chosen, _checked(path, chosen, {**common, **(values[chosen] if tables else {})})
 
 
-def defaults_of(model: str) -> dict[str, Any]:
-    """Return the parameters of a network's estimator that a file may set, with their defaults."""
-    parameters = signature(kind_named(model).estimator).parameters
-    return {name: given.default for name, given in parameters.items() if name not in _OF_THE_MOMENT}
+def settings_of(kind: Kind) -> dict[str, Declared]:
+    """Return the settings that a file may have."""
+    return {name: entry for name, entry in declarations(resolved(kind.settings)).items() if name not in _OF_THE_MOMENT}
 
 
 def _checked(path: str, model: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    known = defaults_of(model)
-    for name, value in values.items():
+    known = settings_of(kind_named(model))
+    for name in values:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            meant = f"did you mean {near[0]}? The" if near else "the"
+            meant = message("did you mean {near}? The", near=near[0]) if near else "the"
             got = shown_value(name)
-            raise InputError(f"{path}: expected a setting, got {got}; {meant} settings are {', '.join(known)}")
-        if isinstance(known[name], bool) != isinstance(value, bool) and known[name] is not None:
-            wanted = "true or false" if isinstance(known[name], bool) else "a number or text"
-            got = str(value).lower() if isinstance(value, bool) else shown_value(value)
-            raise InputError(f"{path}: expected {wanted} for {name}, got {got}")
-    return {name: None if value == NONE else value for name, value in values.items()}
+            raise InputError(
+                "{path}: expected a setting, got {got}; {meant} settings are {known}",
+                path=path,
+                got=got,
+                meant=meant,
+                known=", ".join(known),
+            )
+    return {
+        name: known[name].read(None if value == NONE else value, f"{path}, {name}") for name, value in values.items()
+    }
 
 
-def config_text(model: str, settings: Mapping[str, Any], usual: Mapping[str, Any], about: str) -> str:
-    """Write settings as TOML.
+def config_text(kind: Kind, model: Any, train: str, output: str, dev: str | None) -> str:
+    """Write the settings of a model as TOML: all of them, so that a version with other defaults trains the same."""
+    what = f"What {output!r} was trained with, on {train!r}" + ("" if dev is None else f" with --dev {dev!r}")
+    again = "TRAIN -o MODEL --config THIS" + ("" if dev is None else " --dev DEV")
+    about = f"{what}; tagline train {again} trains it again."
+    settings = {name: getattr(model, name) for name in settings_of(kind)}
+    return toml_of(kind.name, settings, {name: entry.default for name, entry in settings_of(kind).items()}, about)
+
+
+def toml_of(table: str, settings: Mapping[str, Any], usual: Mapping[str, Any], about: str) -> str:
+    """Write settings as a table of TOML.
 
     Arguments:
-        model: the kind of network.
+        table: its name, a kind of network.
         settings: all of them, by the names of parameters.
         usual: what a setting is where a file leaves it out: None need not be written then.
         about: a line on what it is for.
 
-    >>> print(config_text("bilstm", {"hidden": 8, "scheme": None, "patience": None}, {"scheme": "auto"}, "A test."))
+    >>> print(toml_of("bilstm", {"hidden": 8, "scheme": None, "max_tokens": None}, {"scheme": "auto"}, "A test."))
     # Written by tagline train. A test.
     [bilstm]
     hidden = 8
     scheme = "none"
     <BLANKLINE>
     """
-    lines = [f"{MARK} {' '.join(about.split())}", f"[{model}]"]
+    lines = [f"{MARK} {' '.join(about.split())}", f"[{table}]"]
     for name, value in settings.items():
         if value is not None or usual.get(name) is not None:
             lines.append(f"{name} = {_toml(name, value)}")
     return "\n".join([*lines, ""])
-
-
-def settled(text: str, chosen: Mapping[str, Any]) -> str:
-    """Put what was chosen for a corpus in the place of "auto".
-
-    >>> print(settled(config_text("bilstm", {"case_dim": "auto"}, {}, "A test."), {"case_dim": 0}), end="")
-    # Written by tagline train. A test.
-    [bilstm]
-    case_dim = 0
-    """
-    for name, value in chosen.items():
-        text = text.replace(f'\n{name} = "auto"\n', f"\n{name} = {_toml(name, value)}\n")
-    return text
 
 
 def _toml(name: str, value: Any) -> str:
@@ -119,7 +124,9 @@ def _toml(name: str, value: Any) -> str:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise InputError(f"--{name.replace('_', '-')}: expected text that is UTF-8, got {value!r}") from None
+            raise InputError(
+                "--{name}: expected text that is UTF-8, got {value!r}", name=name.replace("_", "-"), value=value
+            ) from None
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which TOML does not allow
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_toml(name, str(key))} = {_toml(name, part)}" for key, part in value.items()) + "}"

@@ -24,6 +24,7 @@ from tagline.readers.corpus import Sentence
 from tagline.readers.raw_text import corpus_of_texts, cut_by_script
 from tagline.readers.schemes import tags_to_spans
 from tagline.readers.streams import Block
+from tagline.training.choices import Auto
 
 TRAINING, TEST = 2000, 500  # sentences
 TEMPLATE, C2, DELTA = "english_ner", 0.1, 1e-3
@@ -66,7 +67,7 @@ def show(keep: str | None = None, console: Console | None = None) -> None:
     )
     begun = time.perf_counter()
     template = load_set(TEMPLATE)
-    model = CRF(template, c2=C2, delta=DELTA, scheme="auto").fit(train)
+    model = CRF(template, c2=C2, algorithm=Auto(delta=DELTA)).fit(train)
     took = duration(time.perf_counter() - begun)
     _print(out, f"{took}, {len(model.training_log_)} passes, {len(model.parameters_.weights):,} weights")
     _print(out, f"features: the ready-made template {TEMPLATE}; tags: {', '.join(model.labels_)}")

@@ -1,16 +1,18 @@
-"""Options of commands: those that several commands share, and a signature made of the options of models."""
+"""Options of commands: those that several commands share, and those that kinds of models declare."""
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
-from collections.abc import Callable, Iterable
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
-from tagline.cli.arguments import option
+from tagline.cli.arguments import Option as ModelOption
+from tagline.cli.arguments import made_option, option
 from tagline.messages import message
-from tagline.models.options import DATA, Option
+from tagline.models.registry import kinds
+from tagline.models.settings import DATA, PANELS
+from tagline.settings import Declared, resolved
 
 MESSAGES, SCALE = message("Messages"), message("Several machines")
 _ADDRESS = re.compile(r"auto|local|(ray://)?[^\s/]+:\d+")
@@ -62,40 +64,44 @@ def use_threads(count: int | None) -> None:
         os.environ["OMP_NUM_THREADS"] = str(count)  # PyTorch reads it when it is loaded
 
 
-def with_options(function: Callable[..., None], options: Iterable[Option], before: str) -> Callable[..., None]:
-    """Return a command whose signature has further options, which reach the function as keyword arguments.
-
-    Arguments:
-        function: takes ``**settings``.
-        options: of models.
-        before: the parameter in front of which they stand in the help.
-    """
-    own = inspect.signature(function, eval_str=True)
-    parameters = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-    place = next(n for n, parameter in enumerate(parameters) if parameter.name == before)
-    parameters[place:place] = list(map(_parameter, options))
-
-    def command(**values: Any) -> None:
-        function(**values)
-
-    command.__doc__ = function.__doc__
-    command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return command
+def options_of_models() -> list[ModelOption]:
+    """Return the options of all kinds of models, panel by panel; what several kinds declare stands once."""
+    declared: dict[str, list[Declared]] = {}
+    for kind in kinds().values():
+        for name, entry in kind.options.items():
+            declared.setdefault(name, []).append(entry)
+    panels = [entries[0].setting.panel or "" for entries in declared.values()]
+    titles = sorted(set(panels), key=lambda panel: (*PANELS, panel).index(panel))
+    return [
+        _option(entries)
+        for title in titles
+        for entries, panel in zip(declared.values(), panels, strict=True)
+        if panel == title
+    ]
 
 
-def _parameter(setting: Option) -> inspect.Parameter:
+def _option(entries: Sequence[Declared]) -> ModelOption:
+    """Make the option that some kinds of models have; where their defaults differ, the help has none."""
+    first, setting = entries[0], entries[0].setting
+    values = (lambda: first.choices) if setting.choices else ()
     described = option(
-        *setting.flags or (setting.flag,),
-        help=setting.help,
-        panel=setting.panel,
-        file=setting.file,
-        values=setting.possible if setting.choices else (),
+        *setting.flags or (first.flag,), help=setting.help, panel=setting.panel, file=setting.file, values=values
     )
-    annotation = setting.type if setting.default is not None else setting.type | None
-    return inspect.Parameter(
-        setting.name,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        default=setting.default,
-        annotation=Annotated[annotation, described],
-    )
+    defaults = {repr(entry.default) for entry in entries}
+    default = first.default if len(defaults) == 1 and not setting.says_default else None
+    return made_option(first.name, first.type or str, described, required=False, default=default)
+
+
+def moved_options() -> dict[str, str]:
+    """Return options of earlier versions, and what to write now."""
+    moved: dict[str, str] = {}
+    for kind in kinds().values():
+        moved |= resolved(kind.settings).moved
+    return {
+        f"--{name.replace('_', '-')}": f"--{name.replace('_', '-')} is no option any more; {_as_option(text)}"
+        for name, text in moved.items()
+    }
+
+
+def _as_option(text: str) -> str:
+    return re.sub(r'(\w+)="(\S+?)"', r"--\1 \2", text).removesuffix(" (tagline.training has the classes)")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tagline.cli.progress import duration
 from tagline.cli.render import score_lines
 from tagline.evaluation.report import Report
-from tagline.models.contract import Model
-from tagline.models.recipes import Material
+from tagline.models.contract import Model, Summary
+from tagline.models.recipes import Recipe
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,9 +21,8 @@ class Training:
     Attributes:
         path: of the model file.
         model: the estimator.
-        material: what it learned from.
-        template: where the features' template comes from; None where the model has none.
-        units: what one pass is called, and several.
+        data: what it learned from.
+        recipe: how it was trained.
         seconds: of the whole.
         dev: scores on the dev set.
         config: of a network, the path of its configuration.
@@ -30,12 +30,16 @@ class Training:
 
     path: str
     model: Model
-    material: Material
-    template: str | None
-    units: tuple[str, str]
+    data: Any
+    recipe: Recipe
     seconds: float
     dev: Report | None
     config: str | None = None
+
+    @cached_property
+    def summary(self) -> Summary:
+        """The model in a few numbers."""
+        return self.model.summary()
 
     @property
     def interrupted(self) -> bool:
@@ -45,7 +49,7 @@ class Training:
     @property
     def reason(self) -> str:
         """Why training stopped."""
-        return str(self.model.summary().training["reason"])
+        return str(self.summary.training["reason"])
 
     @property
     def size(self) -> int:
@@ -54,14 +58,14 @@ class Training:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the facts as plain numbers, lists and strings."""
-        summary, best = self.model.summary(), self.model.best_pass_
+        summary, best = self.summary, self.model.best_pass_
         return {
             "model": self.path,
             "bytes": self.size,
-            "sentences": self.material.sentences,
-            "tokens": self.material.tokens,
-            "skipped": len(self.material.problems),
-            "template": self.template,
+            "sentences": len(self.data),
+            "tokens": int(self.data.num_tokens),
+            "skipped": len(self.recipe.problems),
+            "template": self.recipe.template,
             **{key: value for key, value in summary.as_dict().items() if key not in ("features", "training")},
             "training": summary.training,
             "interrupted": self.interrupted,
@@ -74,13 +78,13 @@ class Training:
 
 def report_lines(done: Training) -> list[str]:
     """Say how training ended, how good the model is, and what to try next."""
-    summary = done.model.summary()
+    summary = done.summary
     lines = [*summary.training.get("notes", ())]
     if done.reason == "counted":
         lines.append(f"counted, {duration(done.seconds)} in all")
     else:
         passes = len(done.model.training_log_)
-        count = f"{passes} {done.units[passes != 1]}"
+        count = f"{passes} {done.recipe.noun if passes == 1 else done.recipe.plural}"
         lines.append(f"stopped after {count}, {duration(done.seconds)} in all: {_reason(done)}")
     lines.append(summary.line())
     if done.dev is not None:

@@ -12,9 +12,9 @@ __all__ = ["Bar", "Lines", "Silent", "duration", "pass_line", "reporting", "seco
 
 
 @contextmanager
-def reporting(budget: Budget, *, quiet: bool = False, verbose: bool = False) -> Iterator[Silent]:
+def reporting(*, quiet: bool = False, verbose: bool = False) -> Iterator[Silent]:
     """Choose how to tell: not at all, line by line, or on one line that is redrawn, which needs a terminal."""
-    reporter = Silent() if quiet else on_console(budget, every_pass=verbose, bar=not verbose)
+    reporter = Silent() if quiet else on_console(Budget(), every_pass=verbose, bar=not verbose)
     try:
         yield reporter
     finally:

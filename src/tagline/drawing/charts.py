@@ -64,7 +64,7 @@ def plot_training(log: Sequence[Any], path: Path | None = None, *, ax: Any = Non
     """Draw what each pass reached; see `plot_training` of models.
 
     Arguments:
-        log: one entry a pass (`tagline.training.running.callbacks.Progress`), at least one.
+        log: one entry a pass (`tagline.training.iteration.Step`), at least one.
         path, ax: as of all figures.
     """
     if not log:

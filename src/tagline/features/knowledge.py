@@ -28,9 +28,9 @@ class Knowledge:
     mentions: int = 0
 
     @classmethod
-    def of(cls, clusters: object = None, vectors: object = None, scale: float = 1.0, mentions: int = 0) -> Knowledge:
+    def of(cls, clusters: object = None, vectors: object = None, mentions: int = 0) -> Knowledge:
         """Return the knowledge that settings stand for."""
-        return cls(as_clusters(clusters), None if vectors is None else WordVectors.of(vectors, scale), mentions)
+        return cls(as_clusters(clusters), None if vectors is None else WordVectors.of(vectors), mentions)
 
     def __bool__(self) -> bool:
         return self.has_tables or self.mentions > 0

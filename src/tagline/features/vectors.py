@@ -66,12 +66,9 @@ class WordVectors:
 
     @classmethod
     def of(cls, vectors: object, scale: float = 1.0) -> WordVectors:
-        """Return the vectors that a setting stands for, a file, a mapping, or `Embeddings`, times a scale."""
+        """Return vectors as they are; those of a file, a mapping, or `Embeddings`, times a scale."""
         if isinstance(vectors, WordVectors):
-            if scale == vectors.scale or not vectors.scale:
-                return vectors
-            numbers = vectors.table.astype(np.float32) * np.float32(scale / vectors.scale)
-            return cls(vectors.words, np.clip(numbers, -_LARGEST, _LARGEST).astype(np.float16), float(scale))
+            return vectors
         if isinstance(vectors, Mapping):
             try:
                 table = np.array([*vectors.values()], np.float32).reshape(len(vectors), -1)

@@ -11,17 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from tagline.training.running.callbacks import Progress
-
 if TYPE_CHECKING:
     from tagline.evaluation.report import Report
     from tagline.models.answers import Answer, AnswerArrays, Labelling
     from tagline.models.entities import Entity
     from tagline.models.explanations import Explanation
     from tagline.models.views import ModelView
+    from tagline.training.iteration import Step
     from tagline.types import Chain, Float64Array
 
-__all__ = ["Input", "Model", "Progress", "Summary"]
+__all__ = ["Input", "Model", "Summary"]
 
 
 @dataclass(frozen=True)
@@ -86,14 +85,14 @@ class Model(Protocol):
 
     @property
     def training_log_(self) -> Any:
-        """One `Progress` for each pass of training; empty where there were none."""
+        """One `Step` for each pass of training; empty where there were none."""
 
     @property
-    def kept_pass_(self) -> Progress | None:
+    def kept_pass_(self) -> Step | None:
         """The pass whose weights were kept for its dev score; None where those of the last pass were."""
 
     @property
-    def best_pass_(self) -> Progress | None:
+    def best_pass_(self) -> Step | None:
         """The pass with the best dev score; None where there was no dev set."""
 
     def known_tokens(self) -> list[str]:

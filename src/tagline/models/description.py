@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tagline.drawing.result_tables import facts
 from tagline.errors import InputError
-from tagline.models.contract import Input, Progress
+from tagline.models.contract import Input
 from tagline.models.explanations import Explanation
 from tagline.models.files import TrainingFacts
 from tagline.models.views import ModelView, Outline, called
 from tagline.readers.sources import PathLike
+
+if TYPE_CHECKING:
+    from tagline.training.iteration import Step
 
 
 class DescribedModel:
@@ -50,13 +53,13 @@ class DescribedModel:
         return list(self.training_.notes)
 
     @property
-    def best_pass_(self) -> Progress | None:
+    def best_pass_(self) -> Step | None:
         """The pass with the best dev score, of equals the first; None where there was no dev set."""
         scored = [done for done in getattr(self, "training_log_", ()) if done.dev_score is not None]
         return max(scored, key=lambda done: (done.dev_score, -done.number), default=None)
 
     @property
-    def kept_pass_(self) -> Progress | None:
+    def kept_pass_(self) -> Step | None:
         """The pass whose weights were kept for its dev score; None where those of the last pass were."""
         return None
 
@@ -94,7 +97,9 @@ class DescribedModel:
 
     def explain(self, sentence: Any, **inputs: Any) -> Explanation:
         """Refuse: this kind of model does not explain its labels."""
-        raise InputError(f"explain: expected a model that can explain its labels, got a {type(self).__name__}")
+        raise InputError(
+            "explain: expected a model that can explain its labels, got a {type}", type=type(self).__name__
+        )
 
     def legend(self, explanation: Explanation, most: int = 5) -> list[str]:
         """Say in words what the names stand for that the first `most` terms of each token have."""

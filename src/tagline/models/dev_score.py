@@ -18,14 +18,12 @@ from tagline.readers.corpus import Column, Corpus
 from tagline.types import Chain, IntArray
 
 
-def check_dev(X: Any, y: Any, patience: int | None, **beside: Any) -> bool:
-    """Say whether there is a dev set; refuse half of one, and patience or what else is about it without one."""
+def check_dev(X: Any, y: Any, **beside: Any) -> bool:
+    """Say whether there is a dev set; refuse half of one, and what is about it without one."""
     if X is None and y is None:
         for name, value in beside.items():
             if value is not None:
-                raise InputError(f"{name}: there is no dev set that it is about; pass X_dev and y_dev, too")
-        if patience is not None:
-            raise InputError("patience: expected a dev set to be patient with, got none; pass X_dev and y_dev")
+                raise InputError("{name}: there is no dev set that it is about; pass X_dev and y_dev, too", name=name)
         return False
     if X is None or (y is None and not isinstance(X, Corpus)):
         raise InputError("X_dev, y_dev: expected both or neither, got one")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 
 from tagline.errors import InputError, MissingPackageError, StorageError
-from tagline.models.options import Option, options_named
+from tagline.messages import message
+from tagline.settings import Declared, declarations, resolved
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,8 @@ class Kind:
         name: as ``--model`` and model files have it.
         home: module and class of the estimator, ``module:Class``; it fulfils `tagline.models.contract.Model`.
         advice: when to pick it, for the help.
-        options: of `tagline train` that it takes, besides those that every kind takes.
+        settings: module and class that declares what its estimator may be told (`tagline.settings`).
+        files: the same of what `tagline train` reads and writes for it besides sentences and model; empty for nothing.
         recipe: how `tagline train` trains it, ``module:Class``; a `tagline.models.recipes.Recipe`.
         tagger: module and class of what answers for a model without scikit-learn, ``module:Class``; empty where the
             estimator does.
@@ -36,7 +37,8 @@ class Kind:
     name: str
     home: str
     advice: str
-    options: tuple[Option, ...] = ()
+    settings: str
+    files: str = "tagline.models.settings:NoFiles"
     recipe: str = "tagline.models.recipes:Recipe"
     tagger: str = ""
     packages: tuple[str, ...] = ()
@@ -52,13 +54,13 @@ class Kind:
     def estimator(self) -> Any:
         """The estimator's class."""
         self._require()
-        return _imported(self.home)
+        return resolved(self.home)
 
     @property
     def tagger_class(self) -> Any:
         """The class of what answers."""
         self._require()
-        return _imported(self.tagger or self.home)
+        return resolved(self.tagger or self.home)
 
     def _require(self) -> None:
         if missing := [name for name in self.packages if not is_installed(name)]:
@@ -67,11 +69,19 @@ class Kind:
     @property
     def recipe_class(self) -> Any:
         """The class of the recipe."""
-        return _imported(self.recipe)
+        return resolved(self.recipe)
 
-    def takes(self, option: str) -> bool:
-        """Say whether an option, by the name of its setting, is one of this kind's."""
-        return any(own.name == option for own in self.options)
+    @property
+    def files_class(self) -> Any:
+        """The class of what `tagline train` reads and writes."""
+        return resolved(self.files)
+
+    @property
+    def options(self) -> dict[str, Declared]:
+        """The options of `tagline train` that it takes, besides those that every kind takes, by their settings."""
+        owners = (resolved(self.settings), self.files_class)
+        declared = {name: entry for owner in owners for name, entry in declarations(owner).items()}
+        return {name: entry for name, entry in declared.items() if entry.setting.panel is not None}
 
 
 def is_installed(package: str) -> bool:
@@ -82,25 +92,15 @@ def is_installed(package: str) -> bool:
         return False
 
 
-def _imported(home: str) -> Any:
-    module, _, name = home.partition(":")
-    return getattr(import_module(module), name)
-
-
-_FILES = ("checkpoint", "resume", "save_every", "log", "tensorboard")  # of a run
-
-_NETWORK_OPTIONS = (
-    *("scheme", "on_illegal", "label_weights", "head", "epochs", "batch_size", "learning_rate", "max_seconds"),
-    *("patience", "random_state", "device", "config", *_FILES),
-)
-
 _KINDS: dict[str, Kind] = {}
 
 
 def register(kind: Kind) -> None:
     """Add a kind of model; its name must be new."""
     if kind.name in _KINDS:
-        raise InputError(f"kind: expected a new name, got {kind.name!r}, which is {_KINDS[kind.name].home}")
+        raise InputError(
+            "kind: expected a new name, got {name!r}, which is {home}", name=kind.name, home=_KINDS[kind.name].home
+        )
     _KINDS[kind.name] = kind
 
 
@@ -117,7 +117,7 @@ def kinds() -> Mapping[str, Kind]:
 def kind_named(name: str) -> Kind:
     """Return a kind by its name, or say which there are."""
     if name not in _KINDS:
-        raise InputError(f"--model: expected one of {', '.join(_KINDS)}, got {name!r}")
+        raise InputError("--model: expected one of {kinds}, got {name!r}", kinds=", ".join(_KINDS), name=name)
     return _KINDS[name]
 
 
@@ -125,19 +125,16 @@ def kind_of_file(name: str, source: str) -> Kind:
     """Return the kind that a model file names."""
     if name not in _KINDS:
         raise StorageError(
-            f"{source}: expected a model of kind {' or '.join(_KINDS)}, got {name!r:.60}; upgrade Tagline, or name "
-            "another file"
+            "{source}: expected a model of kind {kinds}, got {name!r:.60}; upgrade Tagline, or name another file",
+            source=source,
+            kinds=message(" or ").join(_KINDS),
+            name=name,
         )
     return _KINDS[name]
 
 
-_FEATURE_OPTIONS = (
-    *("template", "cache", "scheme", "on_illegal", "min_frequency", "min_feature_frequency"),
-    *("all_possible_states", "start_end", "label_weights", "hash_bits", "clusters", "vectors", "vector_scale"),
-    *("mentions", "dictionary", "learn_dictionary", "documents", "dev_documents"),
-    *("algorithm", "c1", "c2", "max_iterations", "max_seconds", "patience", "passes", "epsilon", "delta"),
-    *("tolerance", "period", "random_state", *_FILES),
-)
+_CRF = "tagline.models.crf.settings:CRFSettings"
+_NETWORK_FILES = "tagline.models.networks:NetworkFiles"
 
 register(
     Kind(
@@ -145,10 +142,8 @@ register(
         "tagline.models.crf.estimator:CRF",
         "features of words and their neighbours, by a template: accurate, trained on a CPU in seconds to minutes, "
         "looks at all columns. The one to begin with",
-        options_named(
-            *(*_FEATURE_OPTIONS, "all_possible_transitions", "order", "prune", "stages"),
-            *("teacher", "teacher_weight", "unlabelled"),
-        ),
+        _CRF,
+        "tagline.models.crf.settings:CRFFiles",
         tagger="tagline.models.crf.tagger:CRFTagger",
         recipe="tagline.models.crf.recipe:CRFRecipe",
     )
@@ -159,7 +154,8 @@ register(
         "tagline.models.crf.memm:MEMM",
         "a CRF's features, each token normalised by itself after the label before it: passes are shorter with many "
         "labels, label bias costs accuracy; a baseline",
-        options_named(*_FEATURE_OPTIONS, "all_possible_transitions"),
+        _CRF,
+        "tagline.models.crf.settings:FeatureFiles",
         tagger="tagline.models.crf.tagger:MEMMTagger",
         recipe="tagline.models.crf.recipe:CRFRecipe",
     )
@@ -170,7 +166,8 @@ register(
         "tagline.models.crf.memm:MaxEnt",
         "a CRF's features, each token labelled by itself: for labels that do not depend on their neighbours, and to "
         "see what transitions are worth",
-        options_named(*_FEATURE_OPTIONS),
+        _CRF,
+        "tagline.models.crf.settings:FeatureFiles",
         tagger="tagline.models.crf.tagger:MaxEntTagger",
         recipe="tagline.models.crf.recipe:CRFRecipe",
     )
@@ -181,10 +178,8 @@ register(
         "tagline.models.semicrf.estimator:SemiCRF",
         "a CRF whose units are whole segments, words or names, with features of the segment: its string, length, "
         "words beside it, how often it was seen. For word segmentation and long names; slower than crf",
-        options_named(
-            *("template", "scheme", "on_illegal", "min_frequency", "max_length", "label_weights", "dictionary"),
-            *("c1", "c2", "max_iterations", "max_seconds", "patience", "epsilon", "delta", "period", *_FILES),
-        ),
+        "tagline.models.semicrf.settings:SemiCRFSettings",
+        "tagline.models.semicrf.settings:SemiCRFFiles",
         recipe="tagline.models.semicrf.recipe:SemiCRFRecipe",
     )
 )
@@ -194,10 +189,8 @@ register(
         "tagline.models.hmm.estimator:HMM",
         "each tag emits words and follows a tag: counted in a second, one column; a baseline, or few data. With "
         "--states it learns hidden states of a series, a .csv file",
-        options_named(
-            *("scheme", "on_illegal", "smoothing", "k", "unknown", "n_states", "emission", "columns", "group"),
-            *("covariance", "n_components", "n_init", "max_iterations", "max_seconds", "random_state", *_FILES),
-        ),
+        "tagline.models.hmm.settings:HMMSettings",
+        "tagline.models.hmm.settings:HMMFiles",
         recipe="tagline.models.hmm.recipe:HMMRecipe",
     )
 )
@@ -206,6 +199,7 @@ register(
         "trigram",
         "tagline.models.trigram.estimator:TrigramTagger",
         "parts of speech by two tags before and word endings: counted in seconds, tags the fastest",
+        "tagline.models.trigram.settings:TrigramSettings",
     )
 )
 register(
@@ -214,7 +208,8 @@ register(
         "tagline.models.neural.bilstm:BiLSTMCRF",
         "a network that reads words and their characters in both directions, a CRF on top: for thousands of "
         "sentences, best with --embeddings; takes minutes on a CPU. Needs PyTorch",
-        options_named(*_NETWORK_OPTIONS, "embeddings", "hidden", "min_frequency"),
+        "tagline.models.networks:BiLSTMSettings",
+        _NETWORK_FILES,
         recipe="tagline.models.neural.recipe:NetworkRecipe",
         packages=("torch",),
         extra="torch",
@@ -227,7 +222,8 @@ register(
         "tagline.models.neural.transformer:TransformerCRF",
         "a pretrained --encoder (BERT and its kin), a CRF over its words: it knows the language already, so the "
         "most accurate on unseen words and with few sentences; wants a GPU. Needs PyTorch and transformers",
-        options_named(*_NETWORK_OPTIONS, "encoder", "context", "documents", "dev_documents"),
+        "tagline.models.networks:TransformerSettings",
+        "tagline.models.networks:TransformerFiles",
         recipe="tagline.models.neural.recipe:NetworkRecipe",
         packages=("torch", "transformers", "tokenizers"),
         extra="transformers",

@@ -7,6 +7,7 @@ penalties of its share; the weights of all lanes are averaged, by their sentence
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +16,9 @@ from numpy.typing import ArrayLike
 
 from tagline import compiled
 from tagline.scale.holders import Holder, Plan, Sums
+from tagline.training.iteration import Algorithm, Step
 from tagline.training.lanes import Branch, Tree
 from tagline.training.likelihood import Likelihood
-from tagline.training.monitor import Monitor, Point, Points, Trained, norm
 from tagline.training.objective import Penalty, as_weights
 from tagline.training.running.checkpoints import State
 from tagline.training.stochastic_descent import SAMPLE, UNPENALISED, best_rate
@@ -91,54 +92,34 @@ def descend_lanes(holder: Holder, key: str, plan: Plan, weights: Float64Array, h
     return sums
 
 
-def averaged(
-    likelihood: Any,
-    start: ArrayLike,
-    *,
-    c1: float,
-    c2: float,
-    passes: int,
-    seed: int,
-    monitor: Monitor | None = None,
-) -> Trained:
-    """Minimise roughly, by stochastic passes over all lanes at once; arguments as of `sgd`."""
-    weights = as_weights("start", start)
-    steps = _Averages(likelihood, Penalty.of(c1, c2, len(weights)), (c1, c2, seed), weights)
-    return (monitor or Monitor()).follow(steps.points(passes), weights, stage="sgd", algorithm=steps)
+class AveragedPasses(Algorithm):
+    """Stochastic passes over all lanes at once, each from the mean of the last; arguments as of `sgd`."""
 
+    def __init__(self, likelihood: Any, start: ArrayLike, *, c1: float, c2: float, passes: int, seed: int) -> None:
+        self.likelihood, self.weights, self.passes = likelihood, as_weights("start", start), passes
+        self._penalty, self._how = Penalty.of(c1, c2, len(self.weights)), (c1, c2, seed)
+        self._done, self._rate = 0, 0.0
 
-class _Averages:
-    """The passes, and the weights that all lanes begin at."""
-
-    def __init__(self, likelihood: Any, penalty: Penalty, how: tuple[float, float, int], weights: Float64Array) -> None:
-        self._likelihood, self._penalty, self._how = likelihood, penalty, how
-        self._weights, self._done, self._rate = weights, 0, 0.0
-
-    def points(self, passes: int) -> Points:
+    def __iter__(self) -> Generator[Step, None, None]:
         if not self._done:
-            yield Point(self._weights, float("nan"))
-            self._rate = self._likelihood.find_rate(self._weights, self._step())
-        while self._done < passes:
-            how = self._step()
-            loss, total = self._likelihood.descended(self._weights, how)
-            self._weights = total / how.sentences
+            yield Step(0, float("nan"), weights=self.weights)
+            self._rate = self.likelihood.find_rate(self.weights, self._descents())
+        while self._done < self.passes:
+            how = self._descents()
+            loss, total = self.likelihood.descended(self.weights, how)
+            self.weights = total / how.sentences
             self._done += 1
-            yield Point(
-                self._weights,
-                loss + self._penalty.value(self._weights),
-                weight_norm=norm(self._weights),
-                active=int(np.count_nonzero(self._weights)),
-                noisy=True,
-            )
-        return "passes"
+            metrics = {"active": int(np.count_nonzero(self.weights)), "evaluations": 0, "step": None}
+            yield Step(self._done, loss + self._penalty.value(self.weights), metrics=metrics, weights=self.weights)
+        self.reason = "passes"
 
-    def _step(self) -> Descents:
+    def _descents(self) -> Descents:
         c1, c2, seed = self._how
-        return Descents(c1, c2, self._likelihood.num_sentences, self._done, seed, self._rate)
+        return Descents(c1, c2, self.likelihood.num_sentences, self._done, seed, self._rate)
 
-    def keep(self) -> State:
-        return State({"passed": self._done, "rate": self._rate}, {})
+    def state(self) -> State:
+        return State({"passed": self._done, "rate": self._rate}, {"weights": self.weights})
 
-    def restore(self, state: State, weights: Float64Array) -> None:
+    def load_state(self, state: State) -> None:
         self._done, self._rate = state.value("passed", int), state.value("rate", float)
-        self._weights = weights.copy()
+        self.weights = state.array("weights", np.float64, len(self.weights), finite=True)

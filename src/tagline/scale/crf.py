@@ -23,12 +23,11 @@ from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
 from tagline.messages import message
 from tagline.models.crf.extraction import Extraction
-from tagline.models.crf.fitting import chosen_pairs
+from tagline.models.crf.fitting import precision_for
 from tagline.models.crf.parameters import Parameters
-from tagline.models.remote import RemoteLesson
 from tagline.ragged import row_offsets
 from tagline.readers.training_files import LabelledFiles
-from tagline.scale.averaging import Descents, averaged
+from tagline.scale.averaging import AveragedPasses, Descents
 from tagline.scale.cluster import import_ray
 from tagline.scale.holders import Job, Names, Numbering, Plan, added
 from tagline.scale.shards import Shard
@@ -45,9 +44,9 @@ from tagline.scale.surveys import (
     targets_by_shard,
 )
 from tagline.scale.workers import Workers, spread
-from tagline.training.algorithms import precision_of
+from tagline.training.algorithms import Settings, precision_of
+from tagline.training.iteration import Algorithm
 from tagline.training.lanes import Tree, lane_count
-from tagline.training.monitor import Trained
 from tagline.types import Float64Array, IntArray
 
 if TYPE_CHECKING:
@@ -252,9 +251,9 @@ class SharedLikelihood:
         return self._summed("descend", self._sent(weights), how)
 
     @staticmethod
-    def stochastic(*arguments: Any, **settings: Any) -> Trained:
-        """Run the stochastic start of `auto`."""
-        return averaged(*arguments, **settings)
+    def stochastic(*arguments: Any, **settings: Any) -> Algorithm:
+        """Return the stochastic start of `auto`."""
+        return AveragedPasses(*arguments, **settings)
 
     def _sent(self, weights: Float64Array) -> Any:
         return self._workers.shared(np.ascontiguousarray(weights, np.float64))[0]
@@ -265,6 +264,25 @@ class SharedLikelihood:
             tree.add(part.branch, (part.value, part.dense(self.size)))
         value, vector = tree.total
         return float(value), vector if vector.flags.writeable else vector.copy()
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteLesson:
+    """What a feature CRF is trained with.
+
+    Attributes:
+        start: labels, names and weights, all 0, as a CRF has them (`Parameters`).
+        likelihood: what an algorithm asks for objective and gradient; it has what `training.likelihood.Likelihood` has
+            for algorithms that know no single sentence.
+        sentences, tokens: how many there are.
+        notes: what was repaired or dropped.
+    """
+
+    start: Any
+    likelihood: Any
+    sentences: int
+    tokens: int
+    notes: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -289,7 +307,7 @@ def crf_lesson(
             overview.settlement.rules if crf.chained else None,
             names.state_counts,
             overview.tokens,
-            precision_of(crf_settings(crf), overview.tokens),
+            precision_of(Settings(precision=precision_for(crf)), overview.tokens),
             crf.local,
             _label_weights(crf, overview),
         )
@@ -307,13 +325,6 @@ def _lanes(jobs: Sequence[Job]) -> int:
     return sum(len(job.lanes) for job in jobs)
 
 
-def crf_settings(crf: CRF) -> Any:
-    """Return the settings that say how exact the arithmetic is."""
-    from tagline.models.crf.settings import settings_of
-
-    return settings_of(crf)
-
-
 def _numbering(crf: CRF, extraction: Extraction, overview: Overview, names: Names) -> Numbering:
     template = extraction.template
     hashed = 0 if extraction.hash_bits is None else 1 << extraction.hash_bits
@@ -324,7 +335,7 @@ def _numbering(crf: CRF, extraction: Extraction, overview: Overview, names: Name
     shape = {
         "all_states": crf.all_possible_states,
         "all_transitions": crf.all_possible_transitions,
-        "edge_pairs": chosen_pairs(crf.edge_pairs, overview.settlement.labels),
+        "edge_pairs": "all" if crf.all_possible_transitions else "observed",
         "transitions": crf.chained and (template is None or template.label_bigrams),
         "start": bool(crf.start_end),
         "end": bool(crf.start_end),

@@ -46,30 +46,21 @@ class Range:
 
 Space = Mapping[str, Range | list[Any]]
 
-_CONVEX: Space = {
-    "c1": [0.0, 0.01, 0.03, 0.1, 0.3, 1.0],
-    "c2": Range(0.003, 10.0, log=True),
-    "min_frequency": [1, 2, 3],
-}
-_NETWORK: Space = {"learning_rate": Range(5e-4, 2e-2, log=True), "batch_size": [8, 16, 32]}
-_USUAL: Mapping[str, Space] = {
-    **dict.fromkeys(("crf", "memm", "maxent", "semicrf"), _CONVEX),
-    "bilstm": {**_NETWORK, "hidden": [64, 128, 256]},
-    "transformer": {**_NETWORK, "learning_rate": Range(1e-5, 2e-4, log=True)},
-    "hmm": {"smoothing": ["add-k", "witten-bell"], "k": Range(0.01, 2.0, log=True)},
-}
-
-
 FIXED = ("max_iterations", "epochs", "patience", "cache", "checkpoint", "resume", "save_every", "log", "tensorboard")
 
 
 def usual_space(kind: Kind) -> Space:
-    """Return what is tried of a kind where nobody says."""
-    if kind.name not in _USUAL:
+    """Return what is tried of a kind where nobody says: what its settings declare."""
+    space = {name: _domain(entry.setting.tune) for name, entry in kind.options.items() if entry.setting.tune}
+    if not space:
         raise InputError(
             "--space: expected a file for --model {name}, which has no usual space, got none", name=kind.name
         )
-    return _USUAL[kind.name]
+    return space
+
+
+def _domain(declared: Any) -> Range | list[Any]:
+    return Range(**declared) if isinstance(declared, dict) else declared
 
 
 def read_space(path: str, kind: Kind) -> Space:
@@ -86,14 +77,12 @@ def read_space(path: str, kind: Kind) -> Space:
 
 
 def _checked(path: str, kind: Kind, name: str, value: Any) -> Range | list[Any]:
-    option = next((option for option in kind.options if option.name == name), None)
-    if option is None:
-        known = ", ".join(option.name for option in kind.options)
+    if name not in kind.options:
         raise InputError(
-            "{path}: expected a setting of --model {name} ({known}), got {got}",
+            "{path}: expected a setting of --model {name} ({options}), got {got}",
             path=path,
             name=kind.name,
-            known=known,
+            options=", ".join(kind.options),
             got=name,
         )
     if name in FIXED:
@@ -106,17 +95,7 @@ def _checked(path: str, kind: Kind, name: str, value: Any) -> Range | list[Any]:
     if domain == []:
         raise InputError("{path}: expected values to choose from for {name}, got none", path=path, name=name)
     for number in (domain.low, domain.high) if isinstance(domain, Range) else domain:
-        fits = isinstance(number, option.type) or (option.type is float and isinstance(number, int))
-        if not fits or (isinstance(number, bool) and option.type is not bool):
-            wanted = {str: "text", int: "whole numbers", float: "numbers", bool: "true or false"}[option.type]
-            raise InputError(
-                "{path}: expected {wanted} for {name}, got {number}",
-                path=path,
-                wanted=wanted,
-                name=name,
-                number=shown_value(number),
-            )
-        option.checked(number)
+        kind.options[name].read(number, f"{path}, {name}")
     return domain if isinstance(domain, Range) else [_whole_path(value) for value in domain]
 
 

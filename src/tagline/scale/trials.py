@@ -21,13 +21,14 @@ import tagline
 from tagline.errors import InputError, TaglineError
 from tagline.evaluation import evaluate
 from tagline.models.contract import Model
-from tagline.models.recipes import Material, Recipe
+from tagline.models.recipes import Recipe
 from tagline.models.registry import Kind, kind_named
 from tagline.readers import format_of
 from tagline.readers.corpus import Corpus
 from tagline.readers.detection import detect
 from tagline.readers.sources import open_target
 from tagline.readers.training_files import LabelledFiles
+from tagline.settings import declarations
 from tagline.training.running.progress import Silent
 
 STUDY, TRIALS, MODELS, STATES, COMPILED = "study.json", "trials", "models", "states", "compiled"
@@ -145,7 +146,7 @@ def _read_json(path: str) -> Any:
 
 def resource_of(kind: Kind) -> str | None:
     """Return the setting that says for how many passes a kind is trained; None where it counts once."""
-    return next((name for name in ("epochs", "max_iterations") if kind.takes(name)), None)
+    return next((name for name in ("epochs", "max_iterations") if name in kind.options), None)
 
 
 def run_trial(study: Study, settings: Mapping[str, Any], passes: int, keep: bool = False) -> Record:
@@ -179,7 +180,7 @@ def run_trial(study: Study, settings: Mapping[str, Any], passes: int, keep: bool
 def is_compiled(study: Study, settings: Mapping[str, Any]) -> bool:
     """Say whether a trial with these settings learns from compiled features."""
     try:
-        return _recipe(study, settings, 1).run.get("cache") is not None
+        return _cache(_recipe(study, settings, 1)) is not None
     except TaglineError:  # the trial says so
         return False
 
@@ -187,18 +188,17 @@ def is_compiled(study: Study, settings: Mapping[str, Any]) -> bool:
 def prepare(study: Study, settings: Mapping[str, Any]) -> None:
     """Compile the features that trials with these settings share; what is there stays."""
     if is_compiled(study, settings):
-        _material(study, _recipe(study, settings, 1), settings, None)
+        _read(study, _recipe(study, settings, 1), settings, None)
 
 
 def _trained(study: Study, settings: Mapping[str, Any], passes: int) -> tuple[Model, float]:
     """Train; return the model and its score."""
     recipe = _recipe(study, settings, passes)
     dev = study.files.read(study.dev)
-    material = _material(study, recipe, settings, dev)
-    model = recipe.fit(material, dev, Silent())
+    model = recipe.fit(_read(study, recipe, settings, dev), dev)
     if getattr(model, "stop_reason_", None) == "interrupted":  # what was learned so far is no answer
         raise KeyboardInterrupt
-    if recipe.run.get("cache") is not None and "min_frequency" in settings:
+    if _cache(recipe) is not None and "min_frequency" in settings:
         model.min_frequency = settings["min_frequency"]  # type: ignore[attr-defined]
         model._keep_trained()  # type: ignore[attr-defined]  # the corpus was thinned by it
     return model, _score(model, dev, recipe.dev_inputs)
@@ -207,43 +207,46 @@ def _trained(study: Study, settings: Mapping[str, Any], passes: int) -> tuple[Mo
 def _recipe(study: Study, settings: Mapping[str, Any], passes: int) -> Recipe:
     """The recipe of `tagline train` with these settings."""
     kind = kind_named(study.kind)
-    options = {option.name: option for option in kind.options}
-    values = {name: options[name].checked(value) for name, value in settings.items()}
-    run = {name: values.pop(name) for name in list(values) if options[name].of_run}
-    resource = resource_of(kind)
-    if resource is not None:
+    values = {name: kind.options[name].read(value) for name, value in settings.items()}
+    if (resource := resource_of(kind)) is not None:
         values[resource] = passes
-    if kind.takes("checkpoint"):
-        run["checkpoint"] = study.path(STATES, settings, passes)
-        run |= {"resume": True, "save_every": SAVE_SECONDS}
-    if kind.takes("patience"):
+    if "patience" in kind.options:
         values["patience"] = None
-    recipe: Recipe = kind.recipe_class(kind, values, run)
-    if kind.takes("cache") and _is_compiled(study, recipe):
-        recipe.run["cache"] = os.path.join(study.folder, COMPILED)
-        recipe.settings.pop("min_frequency", None)  # the compiled corpus has been thinned
-    recipe.check(Silent())
+    if "checkpoint" in kind.options:
+        checkpoint = study.path(STATES, settings, passes)
+        values |= {"checkpoint": checkpoint, "resume": True, "save_every": SAVE_SECONDS}
+    apart = declarations(kind.files_class)
+    files = {name: value for name, value in values.items() if name in apart}
+    own = {name: value for name, value in values.items() if name not in apart}
+    recipe: Recipe = kind.recipe_class(kind, own, kind.files_class(**files), Silent())
+    if "cache" in kind.options and _is_compiled(study, recipe):
+        own.pop("min_frequency", None)  # the compiled corpus has been thinned
+        files["cache"] = os.path.join(study.folder, COMPILED)
+        recipe = kind.recipe_class(kind, own, kind.files_class(**files), Silent())
+    recipe.check()
     return recipe
 
 
-def _is_compiled(study: Study, recipe: Recipe) -> bool:
+def _cache(recipe: Recipe) -> str | None:
+    return getattr(recipe.files, "cache", None)
+
+
+def _is_compiled(study: Study, recipe: Any) -> bool:
     """Say whether a trial learns from compiled features; other files and more knowledge are read by each trial."""
     columns = format_of(study.train, study.files.form) == "columns"
-    return columns and not recipe.beyond_compiled() and recipe.run.get("teacher") is None
+    return columns and not recipe.beyond_compiled() and getattr(recipe.files, "teacher", None) is None
 
 
-def _material(study: Study, recipe: Recipe, settings: Mapping[str, Any], dev: Corpus | None) -> Material:
-    material = recipe.read(study.files, study.train, dev, Silent())
+def _read(study: Study, recipe: Recipe, settings: Mapping[str, Any], dev: Corpus | None) -> Any:
+    data = recipe.read(study.files, study.train, dev)
     least = settings.get("min_frequency", 1)
-    if recipe.run.get("cache") is None or least <= 1:
-        return material
+    if _cache(recipe) is None or least <= 1:
+        return data
     from tagline.models.crf.compilation import CompiledCorpus
     from tagline.models.crf.thinning import thinned
 
-    path = f"{material.data.path}.{least}"
-    if os.path.exists(path):
-        return Material(CompiledCorpus.open(path), material.problems)
-    return Material(thinned(material.data, path, least), material.problems)
+    path = f"{data.path}.{least}"
+    return CompiledCorpus.open(path) if os.path.exists(path) else thinned(data, path, least)
 
 
 def _score(model: Model, dev: Corpus, inputs: Mapping[str, Any]) -> float:

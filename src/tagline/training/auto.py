@@ -7,18 +7,23 @@ L-BFGS (OWL-QN where c1 > 0) goes the rest of the way; it begins with the curvat
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from tagline.training.lbfgs import lbfgs
+from tagline.training.iteration import Algorithm, Convergence, Step
+from tagline.training.lbfgs import LBFGSWalk
 from tagline.training.likelihood import Likelihood
-from tagline.training.monitor import Monitor, Trained
 from tagline.training.objective import as_weights
-from tagline.training.owlqn import owlqn
-from tagline.training.stochastic_descent import assessed, descended
+from tagline.training.owlqn import OWLQNWalk
+from tagline.training.run import Run, Trained
+from tagline.training.running.checkpoints import State
+from tagline.training.stochastic_descent import StochasticPasses, assessed
+from tagline.training.walk import Walk
 from tagline.types import Float64Array
 
 STOCHASTIC_PASSES = 12
@@ -44,36 +49,70 @@ def auto(
     seed: int = 0,
     dtype: DTypeLike = np.float32,
     noise: float = 1e-5,
-    monitor: Monitor | None = None,
+    convergence: Convergence | None = None,
+    run: Run | None = None,
 ) -> Trained:
     """Minimise the likelihood + c1·|w|₁ + c2·|w|²; arguments as of `sgd` and `lbfgs`."""
-    monitor = monitor or Monitor()
-    weights = as_weights("start", start)
-    limit = monitor.max_iterations
-    passes = stochastic_passes(passes, limit)
-    if passes > 0 and not monitor.is_past("sgd"):
-        elsewhere = getattr(likelihood, "stochastic", None)  # sentences that lie elsewhere have a way of their own
-        first = elsewhere or partial(descended, averaged=0.0, cooled=COOLED)  # the second stage evaluates where it ends
-        stochastic = first(likelihood, weights, c1=c1, c2=c2, passes=passes, seed=seed, monitor=monitor)
-        if stochastic.reason != "passes" and not stochastic.converged:
-            return stochastic if elsewhere else assessed(likelihood, stochastic, c1, c2)
-        weights = stochastic.weights
+    run = run or Run()
+    settings: dict[str, Any] = {"memory": memory, "dtype": dtype, "noise": noise, "convergence": convergence}
+    passes = stochastic_passes(passes, run.max_iterations)
+    both = BothPasses(likelihood, as_weights("start", start), c1, c2, passes, seed, settings)
+    trained = run.finish(both)
+    # Sentences that other processes hold are not asked once more.
+    return assessed(likelihood, run, c1, c2) if isinstance(both.now, StochasticPasses) else trained
 
-    def diagonal(at: Float64Array) -> Float64Array:
-        return FIRST_STEP / np.maximum(likelihood.curvature(at) + 2 * c2, LEAST_CURVATURE)
 
-    arguments: dict[str, Any] = {
-        "memory": memory,
-        "diagonal": diagonal,
-        "dtype": dtype,
-        "noise": noise,
-        "monitor": monitor,
-    }
-    try:
-        if limit is not None:
-            monitor.max_iterations = limit - passes
-        if c1 > 0:
-            return owlqn(likelihood, weights, c1=c1, c2=c2, **arguments)
-        return lbfgs(likelihood, weights, c2=c2, **arguments)
-    finally:
-        monitor.max_iterations = limit
+class BothPasses(Algorithm):
+    """Stochastic passes, then quasi-Newton ones; their numbers go on.
+
+    Attributes:
+        now: the algorithm that is under way.
+    """
+
+    now: Algorithm
+
+    def __init__(
+        self,
+        likelihood: Likelihood,
+        start: Float64Array,
+        c1: float,
+        c2: float,
+        passes: int,
+        seed: int,
+        settings: dict[str, Any],
+    ) -> None:
+        self.likelihood, self.c1, self.c2, self.settings = likelihood, c1, c2, settings
+        self.weights, self.passes = start, passes
+        if passes > 0:
+            # Sentences that lie elsewhere have a way of their own; the second stage evaluates where the first ends.
+            first = getattr(likelihood, "stochastic", partial(StochasticPasses, averaged=0.0, cooled=COOLED))
+            self.now = first(likelihood, start, c1=c1, c2=c2, passes=passes, seed=seed)
+        else:
+            self.now = self._walk(start)
+
+    def _walk(self, start: Float64Array) -> Walk:
+        def diagonal(at: Float64Array) -> Float64Array:
+            return FIRST_STEP / np.maximum(self.likelihood.curvature(at) + 2 * self.c2, LEAST_CURVATURE)
+
+        kind = OWLQNWalk if self.c1 > 0 else LBFGSWalk
+        return kind(self.likelihood, start, (self.c1, self.c2), diagonal=diagonal, **self.settings)
+
+    def __iter__(self) -> Generator[Step, None, None]:
+        if not isinstance(self.now, Walk):
+            for step in self.now:
+                self.weights = step.weights
+                yield step
+            self.now = self._walk(self.weights)
+        for step in self.now:
+            self.weights, self.reason = step.weights, self.now.reason
+            yield replace(step, number=self.passes + step.number)
+        self.reason = self.now.reason
+
+    def state(self) -> State:
+        return State({"is_stochastic": not isinstance(self.now, Walk)}).joined("now", self.now.state())
+
+    def load_state(self, state: State) -> None:
+        if not state.value("is_stochastic", bool) and not isinstance(self.now, Walk):
+            self.now = self._walk(self.weights)
+        self.now.load_state(state.part("now"))
+        self.weights, self.reason = self.now.weights, self.now.reason

@@ -73,13 +73,13 @@ class Curvature:
         self.spare = int(slots[0]) if full else len(slots)
         return True
 
-    def keep(self) -> State:
+    def state(self) -> State:
         """Return what is remembered."""
         arrays = {"s_y": self._s_y, "y_dy": self._y_dy, "s_p": self._s_p, "y_dp": self._y_dp, "used": self.used}
         return State({"spare": self.spare, "scale": self.scale}, arrays)
 
-    def restore(self, state: State) -> None:
-        """Go back to where `keep` was called."""
+    def load_state(self, state: State) -> None:
+        """Go back to where `state` was called."""
         slots = len(self._s_p)
         self._s_y, self._y_dy = (state.array(name, np.float64, slots, slots) for name in ("s_y", "y_dy"))
         self._s_p, self._y_dp = (state.array(name, np.float64, slots) for name in ("s_p", "y_dp"))
@@ -88,7 +88,13 @@ class Curvature:
         places = [*self.used.tolist(), self.spare]
         least = 0 if slots else -1  # nothing is remembered: there is no slot to spare
         if len(set(places)) < len(places) or not all(least <= place < slots for place in places):
-            raise StorageError(f"{state.source}: expected slots from 0 to {slots - 1}, got {places}; {DAMAGED}")
+            raise StorageError(
+                "{source}: expected slots from 0 to {last}, got {places}; {damaged}",
+                source=state.source,
+                last=slots - 1,
+                places=places,
+                damaged=DAMAGED,
+            )
 
     def coefficients(self) -> Coefficients:
         """Return the coefficients of −H·p; of steepest descent, −γ·D·p, where nothing is remembered."""

@@ -7,131 +7,92 @@ from __future__ import annotations
 
 import math
 import sys
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Generic, TypeAlias, TypeVar
+from collections.abc import Callable, Generator
+from typing import Any, Generic, TypeAlias, TypeVar
 
-from tagline.checks import check_number, check_whole
+from tagline.checks import check_number
 from tagline.errors import InputError
-from tagline.training.monitor import Pass, Stopped
+from tagline.training.iteration import Algorithm, Step
+from tagline.training.run import Run, Trained
+from tagline.training.running.checkpoints import State
 
 P = TypeVar("P")
 
-Step: TypeAlias = Callable[[P], tuple[float, P]]
+Both: TypeAlias = Callable[[P], tuple[float, P]]
 """From parameters to the objective there (log-likelihood + log prior) and to better parameters."""
 
 ROUNDING = 1e-10  # a fall by less than this share of the objective is rounding
 
 
-@dataclass(frozen=True, eq=False)
-class Climbed(Stopped, Generic[P]):
-    """Where a climb ended.
-
-    Attributes:
-        parameters: the last ones, or those before where the objective fell.
-        objective: of the parameters before the last step, which is the last one known; NaN where no step was made.
-        reason: ``converged: …``, ``max_iterations``, ``time budget``, ``interrupted``, ``callback`` or ``fell: …``.
-        history: one `Pass` for each step; its objective is the one that the step began with.
-    """
-
-    parameters: P
-    objective: float
-    reason: str
-    history: tuple[Pass, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Ledge(Generic[P]):
-    """Where a climb stands between two steps.
-
-    Attributes:
-        now, before: the parameters, and those of the step before.
-        objective: of those before; NaN where no step was made.
-        history: of this climb.
-        seconds: that it took.
-    """
-
-    now: P
-    before: P
-    objective: float = math.nan
-    history: tuple[Pass, ...] = ()
-    seconds: float = 0.0
-
-
 def climb(
-    step: Step[P],
-    start: P | Ledge[P],
-    *,
-    max_iterations: int,
-    tolerance: float,
-    max_seconds: float | None = None,
-    may_fall: bool = False,
-    active: int = 0,
-    callback: Callable[[Pass, P], bool | None] | None = None,
-    keep: Callable[[Ledge[P]], None] | None = None,
-    clock: Callable[[], float] = time.perf_counter,
-) -> Climbed[P]:
+    step: Both[P], start: P, *, tolerance: float, may_fall: bool = False, active: int = 0, run: Run | None = None
+) -> Trained:
     """Repeat a step that never lowers the objective until it gains less than `tolerance`.
+
+    Arguments are those of `EM`, and `run`: when to stop all the same, and whom to tell.
+
+    >>> climb(lambda x: (-abs(x - 1.0), x + (1.0 - x) / 2), 0.0, tolerance=0.1).weights
+    0.96875
+    """
+    return (run or Run()).finish(EM(step, start, tolerance=tolerance, may_fall=may_fall, active=active))
+
+
+class EM(Algorithm, Generic[P]):
+    """Steps of EM; the objective of a step is that of the parameters that it began with.
 
     Arguments:
         step: both halves of EM.
-        start: the first parameters, or where a climb stood that goes on.
-        max_iterations: steps at most; 0 returns the start.
+        start: the first parameters.
         tolerance: stop as soon as a step gains less than this, as hmmlearn does; −∞ for never.
-        max_seconds: budget, looked at after each step.
         may_fall: go on where the objective falls by more than rounding, as floors and fresh states can make it. By
             default a fall ends the climb with the parameters before it.
         active: how many parameters there are, for the history.
-        callback: called as ``callback(pass, parameters)`` after each step; True stops.
-        keep: called after each step with where the climb stands.
-        clock: seconds, for tests.
-
-    Ctrl-C ends the climb with the last complete parameters.
-
-    >>> climb(lambda x: (-abs(x - 1.0), x + (1.0 - x) / 2), 0.0, max_iterations=100, tolerance=0.1).parameters
-    0.96875
     """
-    check_limits(max_iterations, tolerance, max_seconds)
-    at: Ledge[P] = start if isinstance(start, Ledge) else Ledge(start, start)
-    begun = clock() - at.seconds
 
-    def judge(gain: float, stop: object) -> str | None:
-        if gain < tolerance:
-            return f"converged: the objective rose by less than {min(tolerance, sys.float_info.max):g}"
-        if stop:
-            return "callback"
-        if max_seconds is not None and clock() - begun >= max_seconds:
-            return "time budget"
-        return "max_iterations" if len(at.history) >= max_iterations else None
+    at_least_one = True
+    weights: P
 
-    reason = None if max_iterations else "max_iterations"
-    if at.history:  # a climb that goes on may have been at its end
-        known = [done.objective for done in at.history[-2:]]
-        reason = judge(known[-1] - known[0] if len(known) > 1 else math.nan, False)
-    try:
-        while reason is None:
-            value, better = step(at.now)
+    def __init__(self, step: Both[P], start: P, *, tolerance: float, may_fall: bool = False, active: int = 0) -> None:
+        check_number("tolerance", tolerance, finite=False)
+        self.step, self.weights, self.before = step, start, start
+        self.tolerance, self.may_fall, self.active = tolerance, may_fall, active
+        self.number, self.objective, self.gain = 0, math.nan, math.nan
+
+    def __iter__(self) -> Generator[Step, None, None]:
+        if not self.number:
+            yield self._reached()
+        while self.reason is None:
+            value, better = self.step(self.weights)
             if math.isnan(value):
                 raise InputError("objective: expected a number, got NaN; look for NaN in the observations or priors")
-            if not may_fall and at.history and value < at.objective - ROUNDING * max(1.0, abs(at.objective)):
-                reason = f"fell: the objective went from {at.objective!r} to {value!r}"
-                at = replace(at, now=at.before)
-                break
-            gain, number = value - at.objective, len(at.history) + 1
-            done = Pass(number, value, math.nan, active, clock() - begun, number)
-            at = Ledge(better, at.now, value, (*at.history, done), done.seconds)
-            stop = callback is not None and callback(done, at.now)
-            if keep is not None:
-                keep(at)
-            reason = judge(gain, stop)
-    except KeyboardInterrupt:
-        reason = "interrupted"
-    return Climbed(at.now, at.objective, reason or "", at.history)
+            if not self.may_fall and value < self.objective - ROUNDING * max(1.0, abs(self.objective)):
+                self.reason = f"fell: the objective went from {self.objective!r} to {value!r}"
+                self.weights = self.before
+            else:
+                self.gain, self.objective = value - self.objective, value
+                self.before, self.weights = self.weights, better
+                self.number += 1
+                self._judge()
+            yield self._reached()
 
+    def _reached(self) -> Step:
+        metrics = {"active": self.active, "evaluations": self.number, "step": None}
+        return Step(self.number, self.objective, metrics=metrics, weights=self.weights)
 
-def check_limits(max_iterations: int, tolerance: float, max_seconds: float | None) -> None:
-    """Raise where `climb` could not use these."""
-    check_whole("max_iterations", max_iterations, 0, wanted="0 or more")
-    check_number("tolerance", tolerance, finite=False)
-    check_number("max_seconds", max_seconds, least=0, finite=False, optional=True, wanted="0 or more")
+    def _judge(self) -> None:
+        if self.gain < self.tolerance:
+            least = min(self.tolerance, sys.float_info.max)
+            self.reason = f"converged: the objective rose by less than {least:g}"
+
+    def copied(self, weights: P) -> Any:
+        return weights  # nobody changes parameters
+
+    def state(self) -> State:
+        state = State({name: getattr(self, name) for name in ("number", "objective", "gain", "active")})
+        return state.joined("now", self.packed(self.weights)).joined("before", self.packed(self.before))
+
+    def load_state(self, state: State) -> None:
+        self.weights, self.before = (self.unpacked(state.part(name)) for name in ("now", "before"))
+        self.number, self.active = (state.value(name, int) for name in ("number", "active"))
+        self.objective, self.gain = (state.value(name, float) for name in ("objective", "gain"))
+        self._judge()

@@ -11,14 +11,18 @@ objective falls in every pass, slowly: `lbfgs` is the method to use.
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.checks import check_number
 from tagline.errors import InputError
+from tagline.messages import message
+from tagline.training.iteration import Algorithm, Convergence, Step
 from tagline.training.likelihood import Likelihood
-from tagline.training.monitor import Monitor, Point, Points, Trained, norm
 from tagline.training.objective import as_weights
+from tagline.training.run import Run, Trained, norm
 from tagline.training.running.checkpoints import State
 from tagline.training.scaling_sums import FeatureSums, KnownFeatures, LabellingSums, SentenceSums
 from tagline.types import Float64Array
@@ -30,7 +34,8 @@ def iis(
     *,
     c1: float = 0.0,
     c2: float = 0.0,
-    monitor: Monitor | None = None,
+    convergence: Convergence | None = None,
+    run: Run | None = None,
 ) -> Trained:
     """Minimise Σ_b −log p(y_b | x_b) + c2·|w|².
 
@@ -39,30 +44,32 @@ def iis(
         start: ``[K]``, zeros when left out.
         c1: 0; the equation of a weight has no L1 penalty.
         c2: one number, 0 or more.
-        monitor: when to stop and whom to tell.
+        convergence: when it has arrived.
+        run: when to stop all the same, and whom to tell.
     """
     if c1:
-        raise InputError(f"c1: expected 0 for improved iterative scaling, got {c1:g}; use owlqn")
-    check_number("c2", c2, least=0, wanted="a number of 0 or more")
+        raise InputError("c1: expected 0 for improved iterative scaling, got {c1:g}; use owlqn", c1=c1)
+    check_number("c2", c2, least=0, wanted=message("a number of 0 or more"))
     sums = SentenceSums(likelihood) if isinstance(likelihood, Likelihood) else LabellingSums(likelihood)
     K = len(sums.observed)
     weights = np.zeros(K) if start is None else as_weights("start", start)
     if weights.shape != (K,):
-        raise InputError(f"start: expected {K} weights, one a feature, got {len(weights)}")
-    scaling = _Scaling(sums, weights, c2)
-    return (monitor or Monitor()).follow(scaling.points(), weights, stage="iis", algorithm=scaling)
+        raise InputError("start: expected {K} weights, one a feature, got {num_weights}", K=K, num_weights=len(weights))
+    return (run or Run()).finish(ScalingPasses(sums, weights, c2, convergence or Convergence()))
 
 
-class _Scaling:
-    """The weights of now, and how often the sums were computed; `told` says whether this point is known already."""
+class ScalingPasses(Algorithm):
+    """The weights of now, and how often the sums were computed; `told` says whether this place is known already."""
 
-    def __init__(self, sums: LabellingSums | SentenceSums, weights: Float64Array, c2: float) -> None:
-        self.sums, self.weights, self.c2 = sums, weights, c2
+    def __init__(
+        self, sums: LabellingSums | SentenceSums, weights: Float64Array, c2: float, convergence: Convergence
+    ) -> None:
+        self.sums, self.weights, self.c2, self.convergence = sums, weights, c2, convergence
         self.evaluations, self.told = 0, False
 
-    def points(self) -> Points:
+    def __iter__(self) -> Generator[Step, None, None]:
         sums, c2 = self.sums, self.c2
-        while True:
+        while self.reason is None:
             weights = self.weights
             expected = sums.at(weights)
             if not self.told:
@@ -71,26 +78,32 @@ class _Scaling:
                 objective = expected.log_z - float(weights @ sums.observed) + c2 * float(weights @ weights)
                 gradient = expected.features.sum(axis=0) - sums.observed + 2 * c2 * weights
                 self.evaluations += 1
-                active = int(np.count_nonzero(weights))
+                metrics = {"active": int(np.count_nonzero(weights)), "evaluations": self.evaluations, "step": None}
                 length = norm(gradient)
                 gap = length * length / (4 * c2) if c2 else None  # all labels are known: the objective is convex
-                yield Point(weights, objective, length, norm(weights), active, self.evaluations, gap=gap)
+                step = Step(self.evaluations - 1, objective, length, gap, metrics=metrics, weights=weights)
+                self.reason = self.convergence.after(step, norm(weights))
+                yield step
             self.told = False
             self.weights = weights + solve(expected.totals, expected.features, sums.observed, weights, c2)
 
-    def keep(self) -> State:
-        return State({"evaluations": self.evaluations})
+    def state(self) -> State:
+        state = State({"evaluations": self.evaluations}, {"weights": self.weights})
+        return state.joined("convergence", self.convergence.state())
 
-    def restore(self, state: State, weights: Float64Array) -> None:
-        self.weights, self.evaluations, self.told = weights, state.value("evaluations", int), True
+    def load_state(self, state: State) -> None:
+        self.weights = state.array("weights", np.float64, len(self.weights), finite=True)
+        self.evaluations, self.told = state.value("evaluations", int), True
+        self.reason = self.convergence.load_state(state.part("convergence"))
 
 
 def _check_observed(expected: FeatureSums, observed: Float64Array) -> None:
     never = np.flatnonzero((expected.features > 0).any(axis=0) & (observed <= 0))
     if len(never):
         raise InputError(
-            f"feature {never[0]}: expected to occur in the labelled sentences, got never; without a penalty its best "
-            "weight is −∞: remove it, or use c2"
+            "feature {never}: expected to occur in the labelled sentences, got never; without a penalty its best "
+            "weight is −∞: remove it, or use c2",
+            never=never[0],
         )
 
 

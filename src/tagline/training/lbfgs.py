@@ -7,18 +7,16 @@ Hessian's diagonal replaces the scaled identity that H otherwise grows from, whi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from tagline.training.line_search import NOISE, Trial, wolfe
-from tagline.training.monitor import Monitor, Points, Trained
+from tagline.training.iteration import Convergence
+from tagline.training.line_search import NOISE, backtrack, wolfe
 from tagline.training.objective import Objective
-from tagline.training.walk import Diagonal, Walk
-
-FAILED = "line search failed: no step along the steepest descent lowers the objective any more"
-STALLED = "line search failed: steps are lost in the rounding of the objective"
+from tagline.training.run import Run, Trained
+from tagline.training.walk import FAILED, Diagonal, Walk
 
 
 def lbfgs(
@@ -31,7 +29,8 @@ def lbfgs(
     dtype: DTypeLike = np.float32,
     max_linesearch: int = 20,
     noise: float = NOISE,
-    monitor: Monitor | None = None,
+    convergence: Convergence | None = None,
+    run: Run | None = None,
 ) -> Trained:
     """Minimise objective(w) + Σ c2·w².
 
@@ -44,44 +43,54 @@ def lbfgs(
         dtype: of the memory; float32 halves what a pass costs beside the evaluation.
         max_linesearch: evaluations a pass, at most.
         noise: changes of the objective below this share of it are ignored; there the gradients decide.
-        monitor: when to stop and whom to tell.
+        convergence: when it has arrived.
+        run: when to stop all the same, and whom to tell.
 
     >>> lbfgs(lambda w: (float((w - 3) @ (w - 3)), 2 * (w - 3)), np.zeros(2), c2=1.0).weights.round(6).tolist()
     [1.5, 1.5]
     """
-    walk = Walk(objective, start, (0.0, c2), memory=memory, dtype=dtype, diagonal=diagonal, noise=noise)
+    walk = LBFGSWalk(
+        *(objective, start, (0.0, c2)),
+        memory=memory,
+        dtype=dtype,
+        diagonal=diagonal,
+        noise=noise,
+        convergence=convergence,
+        max_linesearch=max_linesearch,
+    )
+    return (run or Run()).finish(walk)
 
-    def search(slope: float, step: float) -> Trial | None:
-        return wolfe(walk.attempt, walk.value, slope, step, noise=noise, most=max_linesearch)
 
-    return (monitor or Monitor()).follow(descend(walk, search), walk.weights, stage="lbfgs", algorithm=walk)
-
-
-def descend(walk: Walk, search: Callable[[float, float], Trial | None]) -> Points:
-    """Go along one quasi-Newton direction after another; where one fails, begin again from the steepest descent.
+class LBFGSWalk(Walk):
+    """Goes along one quasi-Newton direction after another; where one fails, begins again from the steepest descent.
 
     Arguments:
-        search: finds the step, from the slope at its start and the first step to try.
+        max_linesearch: evaluations a pass, at most.
+
+    The others are those of `Walk`.
     """
-    if not walk.begun:
-        walk.begin()
-        yield walk.point()
-    while not walk.stalled:
-        step = first_step(walk)
-        slope = walk.aim(step)
-        trial = search(slope, step) if slope < 0 else None
-        if trial is not None:
-            walk.accept()
-            yield walk.point()
-        elif len(walk.curvature.used):
-            walk.curvature.forget()
-        else:
-            return FAILED
-    return STALLED
 
+    backtracks: ClassVar[bool] = False  # whether a step is only shortened, as where c1 bends the objective
 
-def first_step(walk: Walk) -> float:
-    """Return 1 where the curvature gives a direction its length; before it is known, a step of length 1."""
-    if walk.curvature.scale is not None or walk.has_diagonal:
-        return 1.0
-    return 1 / max(walk.gradient_norm, np.finfo(np.float64).tiny)
+    def __init__(self, *arguments: Any, max_linesearch: int = 20, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.max_linesearch = max_linesearch
+
+    def accepted(self) -> bool:
+        while True:
+            # The curvature gives a direction its length; before it is known, the step has a length of 1.
+            known = self.curvature.scale is not None or len(self._diagonal) > 0
+            step = 1.0 if known else 1 / max(self.gradient_norm, np.finfo(np.float64).tiny)
+            slope, trial = self.aim(step), None
+            how: dict[str, Any] = {"noise": self.noise, "most": self.max_linesearch}
+            if slope < 0 and self.backtracks:
+                trial = backtrack(self.attempt, self.value, self.gradient_norm, step, **how)
+            elif slope < 0:
+                trial = wolfe(self.attempt, self.value, slope, step, **how)
+            if trial is not None:
+                self.accept()
+                return True
+            if not len(self.curvature.used):
+                self.reason = FAILED
+                return False
+            self.curvature.forget()

@@ -22,6 +22,7 @@ from tagline import compiled
 from tagline.errors import NoPathError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Structure
+from tagline.messages import message
 from tagline.ragged import take_rows
 from tagline.readers.rules import Rules
 from tagline.training.lanes import lane_count, lane_offsets
@@ -128,7 +129,9 @@ class Likelihood:
         bundled = None
         if bundles and states.values is None:
             if (np.diff(cut.lanes) < 0).any() or cut.lanes[-1] != features.num_sentences:
-                raise ValueError(f"lanes: expected to rise from 0 to {features.num_sentences}")
+                raise ValueError(
+                    message("lanes: expected to rise from 0 to {num_sentences}", num_sentences=features.num_sentences)
+                )
             bundled = [
                 bundle_lane(kind, layout, features, cut.lanes, lane, scratch) for lane in range(len(cut.lanes) - 1)
             ]
@@ -144,11 +147,22 @@ class Likelihood:
         """Whether all labels are known; where several are allowed, it is a difference of convex functions."""
         return bool((self.targets.labels >= 0).all())
 
-    def __call__(self, weights: Float64Array) -> tuple[float, Float64Array]:
-        """Return the value and the gradient ``[size]``."""
-        value, gradient = self._evaluate(weights, False)
+    def __call__(self, weights: Float64Array, *, curvature: bool = False) -> tuple[float, Float64Array]:
+        """Return the value and the gradient ``[size]``.
+
+        Arguments:
+            curvature: return about the diagonal of the Hessian in the place of the gradient.
+        """
+        try:
+            value, gradient = self.core.evaluate(np.ascontiguousarray(weights, np.float64), curvature)
+        except compiled.require().NoPath as error:
+            raise NoPathError(
+                "sentence {error}: expected a labelling that rules and label sets allow, got none", error=error
+            ) from None
         surplus = self.targets.surplus
-        return (value, gradient) if surplus is None else (value + float(weights @ surplus), gradient + surplus)
+        if surplus is None or curvature:
+            return value, gradient
+        return value + float(weights @ surplus), gradient + surplus
 
     def of_sentences(self, sentences: IntArray) -> Likelihood:
         """Return the likelihood of these sentences and their labels alone, held in memory."""
@@ -177,16 +191,7 @@ class Likelihood:
 
     def curvature(self, weights: Float64Array) -> Float64Array:
         """Return Σ value²·p (1 − p) for weights of states, Σ p for others: about the diagonal of the Hessian."""
-        return self._evaluate(weights, True)[1]
-
-    def _evaluate(self, weights: Float64Array, curvature: bool) -> tuple[float, Float64Array]:
-        try:
-            value, gradient = self.core.evaluate(np.ascontiguousarray(weights, np.float64), curvature)
-        except compiled.require().NoPath as error:
-            raise NoPathError(
-                f"sentence {error}: expected a labelling that rules and label sets allow, got none"
-            ) from None
-        return value, gradient
+        return self(weights, curvature=True)[1]
 
 
 def bundle_lane(

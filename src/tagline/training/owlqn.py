@@ -10,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from tagline.training.lbfgs import descend
-from tagline.training.line_search import NOISE, Trial, backtrack
-from tagline.training.monitor import Monitor, Trained
+from tagline.training.iteration import Convergence
+from tagline.training.lbfgs import LBFGSWalk
+from tagline.training.line_search import NOISE
 from tagline.training.objective import Objective
-from tagline.training.walk import Diagonal, Walk
+from tagline.training.run import Run, Trained
+from tagline.training.walk import Diagonal
 
 
 def owlqn(
@@ -28,7 +29,8 @@ def owlqn(
     dtype: DTypeLike = np.float32,
     max_linesearch: int = 20,
     noise: float = NOISE,
-    monitor: Monitor | None = None,
+    convergence: Convergence | None = None,
+    run: Run | None = None,
 ) -> Trained:
     """Minimise objective(w) + Σ c1·|w| + Σ c2·w².
 
@@ -38,9 +40,19 @@ def owlqn(
     >>> owlqn(lambda w: (float((w - pull) @ (w - pull)), 2 * (w - pull)), np.zeros(2), c1=2.0).weights.tolist()
     [2.0, 0.0]
     """
-    walk = Walk(objective, start, (c1, c2), memory=memory, dtype=dtype, diagonal=diagonal, noise=noise)
+    walk = OWLQNWalk(
+        *(objective, start, (c1, c2)),
+        memory=memory,
+        dtype=dtype,
+        diagonal=diagonal,
+        noise=noise,
+        convergence=convergence,
+        max_linesearch=max_linesearch,
+    )
+    return (run or Run()).finish(walk)
 
-    def search(slope: float, step: float) -> Trial | None:
-        return backtrack(walk.attempt, walk.value, walk.gradient_norm, step, noise=noise, most=max_linesearch)
 
-    return (monitor or Monitor()).follow(descend(walk, search), walk.weights, stage="owlqn", algorithm=walk)
+class OWLQNWalk(LBFGSWalk):
+    """Goes along projected quasi-Newton directions, which backtracking shortens."""
+
+    backtracks = True

@@ -8,7 +8,8 @@ The core makes the steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,12 @@ from numpy.typing import ArrayLike
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.training.certificate import certifies, gap_at
+from tagline.training.iteration import Algorithm, Step
 from tagline.training.likelihood import Likelihood
-from tagline.training.monitor import Monitor, Point, Points, Trained, norm
 from tagline.training.objective import Penalty, as_weights
+from tagline.training.run import Run, Trained
 from tagline.training.running.checkpoints import State, restored_generator
-from tagline.types import Float64Array, IntArray
+from tagline.types import Float64Array
 
 SNAPSHOTS = 4  # of the weights, a pass, for their average
 SAMPLE = 1000  # sentences on which the first step size is tried out
@@ -40,7 +42,7 @@ def sgd(
     passes: int = 50,
     averaged: float = 0.5,
     seed: int = 0,
-    monitor: Monitor | None = None,
+    run: Run | None = None,
 ) -> Trained:
     """Minimise the likelihood + c1·|w|₁ + c2·|w|² approximately.
 
@@ -53,55 +55,30 @@ def sgd(
         passes: over the sentences, at most; the step sizes do not depend on it.
         averaged: the share of the passes, the last ones, over which the weights are averaged; 0 for none.
         seed: of the order of the sentences, which differs from pass to pass.
-        monitor: when to stop and whom to tell. The objective of a pass is the sum of the losses, each before its step.
-            These sums are too noisy for `delta`, which is not looked at. The objective of the result is exact, and so
-            is its gap to the optimum.
+        run: when to stop and whom to tell. The objective of a pass is the sum of the losses, each before its step,
+            which is too noisy to say when the weights have converged. The objective of the result is exact, and so is
+            its gap to the optimum.
     """
-    how: dict[str, Any] = {"rate": rate, "batch": batch, "passes": passes, "averaged": averaged, "seed": seed}
-    trained = descended(likelihood, start, c1=c1, c2=c2, monitor=monitor, **how)
-    return assessed(likelihood, trained, c1, c2)
+    passed = StochasticPasses(
+        likelihood, start, c1=c1, c2=c2, rate=rate, batch=batch, passes=passes, averaged=averaged, seed=seed
+    )
+    run = run or Run()
+    run.finish(passed)
+    return assessed(likelihood, run, c1, c2)
 
 
-def descended(
-    likelihood: Likelihood,
-    start: ArrayLike,
-    *,
-    c1: float,
-    c2: float,
-    rate: float | None = None,
-    batch: int = 4,
-    passes: int = 50,
-    averaged: float = 0.5,
-    cooled: float = 0.0,
-    seed: int = 0,
-    monitor: Monitor | None = None,
-) -> Trained:
-    """Do what `sgd` does, without the evaluation at the end: the objective is that of the last pass.
-
-    Arguments:
-        cooled: the share of the passes, the last ones, in which step sizes also fall evenly to 0. Their noise dies away
-            with them, so the last weights need no average.
-    """
-    if not 1 <= batch <= 4:
-        raise InputError(f"batch: expected 1 to 4 sentences, got {batch}")
-    if rate is not None and not rate > 0:
-        raise InputError(f"rate: expected a positive number, got {rate}")
-    weights = as_weights("start", start)
-    steps = _Steps(likelihood, c1, c2, batch, seed)
-    steps.descent.set(weights)
-    points = steps.points(weights, rate, passes, averaged, cooled)
-    return (monitor or Monitor()).follow(points, weights, stage="sgd", algorithm=steps)
-
-
-def assessed(likelihood: Likelihood, trained: Trained, c1: float, c2: float) -> Trained:
-    """Return the weights that were trained with their exact objective, and its gap to the optimum."""
+def assessed(likelihood: Likelihood, run: Run, c1: float, c2: float) -> Trained:
+    """End a run with the exact objective of its weights, and its gap to the optimum."""
+    trained = run.trained
     try:
         value, gradient = likelihood(trained.weights)
     except KeyboardInterrupt:  # the weights are complete; only their objective is not known
-        return Trained(trained.weights, float("nan"), "interrupted", trained.history)
+        run.conclude(replace(trained, objective=float("nan"), reason="interrupted", gap=None))
+        return run.trained
     penalty, end = Penalty.of(c1, c2, len(trained.weights)), trained.weights
     gap = gap_at(penalty, end, gradient + 2 * c2 * end) if certifies(likelihood, penalty) else None
-    return Trained(end, value + penalty.value(end), trained.reason, trained.history, gap)
+    run.conclude(replace(trained, objective=value + penalty.value(end), gap=gap))
+    return run.trained
 
 
 def best_rate(reached: Callable[[float], float]) -> float:
@@ -119,8 +96,14 @@ def best_rate(reached: Callable[[float], float]) -> float:
     return best
 
 
-class _Steps:
+class StochasticPasses(Algorithm):
     """The core's descent, the order of the sentences and the average.
+
+    Arguments:
+        cooled: the share of the passes, the last ones, in which step sizes also fall evenly to 0. Their noise dies away
+            with them, so the last weights need no average.
+
+    The others are those of `sgd`.
 
     Attributes:
         passed: passes that are done.
@@ -128,37 +111,72 @@ class _Steps:
         total, count: sum of the weights that are averaged, and how many.
     """
 
-    def __init__(self, likelihood: Likelihood, c1: float, c2: float, batch: int, seed: int) -> None:
+    def __init__(
+        self,
+        likelihood: Likelihood,
+        start: ArrayLike,
+        *,
+        c1: float,
+        c2: float,
+        rate: float | None = None,
+        batch: int = 4,
+        passes: int = 50,
+        averaged: float = 0.5,
+        cooled: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        if not 1 <= batch <= 4:
+            raise InputError("batch: expected 1 to 4 sentences, got {batch}", batch=batch)
+        if rate is not None and not rate > 0:
+            raise InputError("rate: expected a positive number, got {rate}", rate=rate)
+        self.weights, self.rate, self.batch = as_weights("start", start), rate, batch
+        self.passes, self.averaged, self.cooled = passes, averaged, cooled
         core = compiled.require()
         kind = core.Descent32 if likelihood.precision == "float32" else core.Descent64
         self.descent: Any = kind(likelihood.core, c1, c2)
+        self.descent.set(self.weights)
         self.B = likelihood.num_sentences
-        self.batch = batch
         self.decay = 2 * (c1 + c2 or UNPENALISED) / max(self.B, 1)
         self.random = np.random.default_rng(seed)
         self.penalty = Penalty.of(c1, c2, likelihood.size)
         self.passed, self.eta = 0, float("nan")
         self.total, self.count = np.zeros(likelihood.size), 0
 
-    def run(self, order: IntArray, eta: float, learn: bool = True) -> float:
-        loss: float = self.descent.run(order, self.batch, eta, self.decay, learn)
-        return loss
+    def __iter__(self) -> Generator[Step, None, None]:
+        if not self.passed:
+            yield Step(0, float("nan"), weights=self.weights)
+            self.eta = self._find_rate(self.weights) if self.rate is None else self.rate
+        first, warm = self.passes - round(self.passes * self.averaged), self.passes * (1 - self.cooled)
+        while self.passed < self.passes:
+            averages = self.passed >= first
+            loss = 0.0
+            for k, part in enumerate(np.array_split(self.random.permutation(self.B).astype(np.int64), SNAPSHOTS)):
+                middle = self.passed + (k + 0.5) / SNAPSHOTS
+                if middle <= warm:
+                    loss += self.descent.run(part, self.batch, self.eta, self.decay, True)
+                else:  # steps of one size: this share of what the size at the first of them would be
+                    share = (self.passes - middle) / (self.passes - warm)
+                    size = self.eta / (1 + self.eta * self.decay * self.descent.seen)
+                    loss += self.descent.run(part, self.batch, share * size, 0.0, True)
+                if averages:
+                    self.total += self.descent.get()
+                    self.count += 1
+            self.weights = self.total / self.count if averages else self.descent.get()
+            self.passed += 1
+            metrics = {"active": int(np.count_nonzero(self.weights)), "evaluations": 0, "step": None}
+            objective = loss + self.penalty.value(self.weights)
+            yield Step(self.passed, objective, metrics=metrics, weights=self.weights)
+        self.reason = "passes"
 
-    def run_cooled(self, order: IntArray, share: float) -> float:
-        """Make steps of one size: this share of what the size at the first of them would be."""
-        size = self.eta / (1 + self.eta * self.decay * self.descent.seen)
-        loss: float = self.descent.run(order, self.batch, share * size, 0.0, True)
-        return loss
-
-    def find_rate(self, start: Float64Array) -> float:
+    def _find_rate(self, start: Float64Array) -> float:
         """Return the step size with which a pass over a sample ends with the lowest loss."""
         sample = self.random.permutation(self.B)[:SAMPLE].astype(np.int64)
 
         def reached(eta: float) -> float:
             self.descent.set(start)
             self.descent.seen = 0
-            self.run(sample, eta)
-            loss = self.run(sample, 0.0, learn=False)
+            self.descent.run(sample, self.batch, eta, self.decay, True)
+            loss: float = self.descent.run(sample, self.batch, 0.0, self.decay, False)
             return loss if np.isfinite(loss) else np.inf
 
         best = best_rate(reached)
@@ -166,35 +184,7 @@ class _Steps:
         self.descent.seen = 0
         return best
 
-    def points(self, start: Float64Array, rate: float | None, passes: int, averaged: float, cooled: float) -> Points:
-        if not self.passed:
-            yield Point(start, float("nan"))
-            self.eta = self.find_rate(start) if rate is None else rate
-        first, warm = passes - round(passes * averaged), passes * (1 - cooled)
-        while self.passed < passes:
-            averages = self.passed >= first
-            loss = 0.0
-            for k, part in enumerate(np.array_split(self.random.permutation(self.B).astype(np.int64), SNAPSHOTS)):
-                middle = self.passed + (k + 0.5) / SNAPSHOTS
-                if middle <= warm:
-                    loss += self.run(part, self.eta)
-                else:
-                    loss += self.run_cooled(part, (passes - middle) / (passes - warm))
-                if averages:
-                    self.total += self.descent.get()
-                    self.count += 1
-            weights = self.total / self.count if averages else self.descent.get()
-            self.passed += 1
-            yield Point(
-                weights,
-                loss + self.penalty.value(weights),
-                weight_norm=norm(weights),
-                active=int(np.count_nonzero(weights)),
-                noisy=True,
-            )
-        return "passes"
-
-    def keep(self) -> State:
+    def state(self) -> State:
         values, scale = self.descent.keep()
         random = self.random.bit_generator.state
         return State(
@@ -202,11 +192,12 @@ class _Steps:
                 **{"passed": self.passed, "eta": self.eta, "count": self.count},
                 **{"scale": scale, "seen": self.descent.seen, "random": random},
             },
-            {"values": values, "total": self.total},
+            {"weights": self.weights, "values": values, "total": self.total},
         )
 
-    def restore(self, state: State, weights: Float64Array) -> None:
+    def load_state(self, state: State) -> None:
         n = len(self.total)
+        self.weights = state.array("weights", np.float64, n, finite=True)
         restored_generator(self.random, state, "random")
         self.descent.restore(state.array("values", np.float64, n, finite=True), state.value("scale", float))
         self.descent.seen = state.value("seen", float)

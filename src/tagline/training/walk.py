@@ -7,7 +7,8 @@ weights along the direction, `attempt` evaluates there and measures what the nex
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Generator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,21 +19,23 @@ from tagline.checks import shown_value
 from tagline.errors import InputError
 from tagline.training.certificate import certifies, gap_at
 from tagline.training.curvature import Curvature
+from tagline.training.iteration import Algorithm, Convergence, Step
 from tagline.training.line_search import NOISE, Trial
-from tagline.training.monitor import Point
-from tagline.training.objective import Objective, Penalty, as_weights, evaluate
+from tagline.training.objective import Objective, Penalty, as_weights
 from tagline.training.running.checkpoints import State
 from tagline.types import Float64Array
 
 Diagonal: TypeAlias = ArrayLike | Callable[[Float64Array], ArrayLike]
 """The initial inverse Hessian ``[n]`` of the whole objective, or a function that gives it at the start."""
 
-IDLE = 50  # passes without progress
+FAILED = "line search failed: no step along the steepest descent lowers the objective any more"
+STALLED = "line search failed: steps are lost in the rounding of the objective"
+IDLE = 50  # passes with neither a lower objective nor a smaller gradient than any before
 SUMS = 8  # that `measure_point` of the core returns
 
 
-class Walk:
-    """A descent on `objective` with penalties.
+class Walk(Algorithm):
+    """A descent on `objective` with penalties; the classes over it say how they go on.
 
     Arguments:
         start: ``[n]``, not changed.
@@ -41,6 +44,7 @@ class Walk:
         dtype: of that memory, float32 or float64.
         diagonal: initial inverse Hessian; the identity, scaled, where there is none.
         noise: relative, of the objective's values.
+        convergence: when it has arrived.
 
     Nothing is evaluated before `begin`.
     """
@@ -55,16 +59,17 @@ class Walk:
         dtype: DTypeLike = np.float32,
         diagonal: Diagonal | None = None,
         noise: float = NOISE,
+        convergence: Convergence | None = None,
     ) -> None:
         compiled.require()
         if memory is not None and memory < 1:
-            raise InputError(f"memory: expected at least one step, got {memory}")
+            raise InputError("memory: expected at least one step, got {memory}", memory=memory)
         try:
             kind = str(np.dtype(dtype))
         except (TypeError, ValueError, RecursionError):
             kind = shown_value(dtype)
         if kind not in ("float32", "float64"):
-            raise InputError(f"dtype: expected float32 or float64, got {kind:.60}")
+            raise InputError("dtype: expected float32 or float64, got {kind:.60}", kind=kind)
         self.weights = as_weights("start", start)
         n = len(self.weights)
         self._objective, self._penalty = objective, Penalty.of(*penalty, n)
@@ -74,7 +79,8 @@ class Walk:
         self.curvature = Curvature(memory or 0)
         self._memory: NDArray[Any] = np.empty((2, memory + 1 if memory else 0, n), dtype)
         self._given_diagonal, self._diagonal = diagonal, np.empty(0)
-        self.noise = noise
+        self.noise, self.convergence = noise, convergence or Convergence()
+        self.number = 0
         self.evaluations = 0
         self._aimed = 0.0
         self._lowest, self._flattest, self._idle = math.inf, math.inf, 0
@@ -85,13 +91,13 @@ class Walk:
         """Evaluate the start."""
         self.begun = True
         self._diagonal = _as_diagonal(self._given_diagonal, self.weights)
-        value, smooth = self._evaluate(self.weights)
-        self._sums, _ = self._measure(self.weights, smooth, -1, self.gradient)
-        self.value = value + float(self._sums[0] + self._sums[1])
+        self.value, self._sums, _ = self._measure(self.weights, -1, self.gradient)
         if not math.isfinite(self.value) or not math.isfinite(self.gradient_norm):
             raise InputError(
-                f"objective: expected a finite value and gradient at the start, got {value:g} and a gradient of norm "
-                f"{self.gradient_norm:g}; start from other weights"
+                "objective: expected a finite value and gradient at the start, got {value:g} and a gradient of "
+                "norm {gradient_norm:g}; start from other weights",
+                value=self.value,
+                gradient_norm=self.gradient_norm,
             )
 
     @property
@@ -99,32 +105,32 @@ class Walk:
         """Of the pseudo-gradient where c1 > 0."""
         return float(np.sqrt(self._sums[2]))
 
-    @property
-    def gap(self) -> float | None:
-        """How far the objective is from its optimum at most; None where nothing can be proven."""
-        if not self._certifies:
-            return None
-        if self._penalty.c2.size == 1:
-            return float(self._sums[2] / (4 * self._penalty.c2[0]))
-        return gap_at(self._penalty, self.weights, self.gradient)
+    @abstractmethod
+    def accepted(self) -> bool:
+        """Go to the next place; say whether there was one, and `reason` why not."""
 
-    @property
-    def has_diagonal(self) -> bool:
-        """Whether an initial inverse Hessian was given."""
-        return len(self._diagonal) > 0
+    def __iter__(self) -> Generator[Step, None, None]:
+        if not self.begun:
+            self.begin()
+            yield self._step()
+        while self.reason is None:
+            if self._idle >= IDLE:
+                self.reason = STALLED
+            elif self.accepted():
+                self.number += 1
+                yield self._step()
 
-    def point(self) -> Point:
-        """Return where the walk stands."""
-        return Point(
-            self.weights,
-            self.value,
-            self.gradient_norm,
-            float(np.sqrt(self._sums[3])),
-            int(self._sums[4]),
-            self.evaluations,
-            self.step,
-            gap=self.gap,
-        )
+    def _step(self) -> Step:
+        """Return where the walk is, and look whether it has arrived."""
+        gap = None
+        if self._certifies and self._penalty.c2.size == 1:
+            gap = float(self._sums[2] / (4 * self._penalty.c2[0]))
+        elif self._certifies:
+            gap = gap_at(self._penalty, self.weights, self.gradient)
+        metrics = {"active": int(self._sums[4]), "evaluations": self.evaluations, "step": self.step}
+        step = Step(self.number, self.value, self.gradient_norm, gap, metrics=metrics, weights=self.weights)
+        self.reason = self.convergence.after(step, float(np.sqrt(self._sums[3])))
+        return step
 
     def aim(self, step: float) -> float:
         """Choose the direction and put the trial weights at a step along it; return the slope at its start."""
@@ -136,11 +142,9 @@ class Walk:
         """Evaluate the objective at a step along the direction."""
         if step != self._aimed:
             self._move(step)
-        value, smooth = self._evaluate(self._next_weights)
-        self._next_sums, self._products = self._measure(
-            self._next_weights, smooth, self.curvature.spare, self._next_gradient
+        self._next_value, self._next_sums, self._products = self._measure(
+            self._next_weights, self.curvature.spare, self._next_gradient
         )
-        self._next_value = value + float(self._next_sums[0] + self._next_sums[1])
         return Trial(
             step,
             self._next_value,
@@ -160,43 +164,48 @@ class Walk:
         self._lowest, self._flattest = min(self.value, self._lowest), min(self.gradient_norm, self._flattest)
         self._idle = 0 if lower or flatter else self._idle + 1
 
-    @property
-    def stalled(self) -> bool:
-        """Whether many passes brought neither a lower objective nor a smaller gradient than any pass before."""
-        return self._idle >= IDLE
-
-    def keep(self) -> State:
-        """Return where the walk stands, but for its weights."""
-        arrays = {"gradient": self.gradient, "memory": self._memory[:, self.curvature.used], "sums": self._sums}
+    def state(self) -> State:
+        arrays = {"weights": self.weights, "gradient": self.gradient, "sums": self._sums, "diagonal": self._diagonal}
         values = {
-            **{name: getattr(self, name) for name in ("value", "evaluations", "step")},
+            **{name: getattr(self, name) for name in ("number", "value", "evaluations", "step")},
             **{"lowest": self._lowest, "flattest": self._flattest, "idle": self._idle},
         }
-        return State(values, {**arrays, "diagonal": self._diagonal}).joined("curvature", self.curvature.keep())
+        state = State(values, {**arrays, "memory": self._memory[:, self.curvature.used]})
+        state = state.joined("curvature", self.curvature.state())
+        return state.joined("convergence", self.convergence.state())
 
-    def restore(self, state: State, weights: Float64Array) -> None:
-        """Go back to where `keep` was called, at these weights; nothing is evaluated."""
+    def load_state(self, state: State) -> None:
         n = len(self.weights)
         self.begun = True
-        self.weights[:] = weights
+        self.weights[:] = state.array("weights", np.float64, n, finite=True)
         self.gradient = state.array("gradient", np.float64, n)
         self._sums = state.array("sums", np.float64, SUMS)
-        self.curvature.restore(state.part("curvature"))
+        self.curvature.load_state(state.part("curvature"))
         used = self.curvature.used
         self._memory[:, used] = state.array("memory", self._memory.dtype, 2, len(used), n)
         self._diagonal = state.array("diagonal", np.float64, 0 if self._given_diagonal is None else n)
-        self.value, self.evaluations = state.value("value", float), state.value("evaluations", int)
+        self.number, self.value = state.value("number", int), state.value("value", float)
+        self.evaluations = state.value("evaluations", int)
         self.step = None if state.values.get("step") is None else state.value("step", float)
         self._lowest, self._flattest = state.value("lowest", float), state.value("flattest", float)
         self._idle = state.value("idle", int)
-
-    def _evaluate(self, weights: Float64Array) -> tuple[float, Float64Array]:
-        self.evaluations += 1
-        return evaluate(self._objective, weights)
+        self.reason = self.convergence.load_state(state.part("convergence"))
 
     def _measure(
-        self, weights: Float64Array, smooth: Float64Array, slot: int, gradient: Float64Array
-    ) -> tuple[Float64Array, Float64Array]:
+        self, weights: Float64Array, slot: int, gradient: Float64Array
+    ) -> tuple[float, Float64Array, Float64Array]:
+        """Evaluate the objective; return its value with the penalties, and what the next direction needs."""
+        self.evaluations += 1
+        view = weights.view()
+        view.flags.writeable = False  # the objective may not change the weights
+        value, smooth = self._objective(view)
+        value, smooth = math.inf if math.isnan(value) else float(value), np.ascontiguousarray(smooth, np.float64)
+        if smooth.shape != weights.shape:
+            raise InputError(
+                "gradient: expected shape {shape} as the weights, got {got}",
+                shape=list(weights.shape),
+                got=list(smooth.shape),
+            )
         sums, products = compiled.require().measure_point(
             weights,
             smooth,
@@ -210,7 +219,7 @@ class Walk:
             slot,
             gradient,
         )
-        return sums, products
+        return value + float(sums[0] + sums[1]), sums, products
 
     def _move(self, step: float) -> None:
         self._moves: Float64Array = compiled.require().move_point(
@@ -233,11 +242,17 @@ def _as_diagonal(diagonal: Diagonal | None, start: Float64Array) -> Float64Array
     try:
         values = np.ascontiguousarray(diagonal(start) if callable(diagonal) else diagonal, np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"diagonal: expected numbers, one a weight, got {shown_value(diagonal)}") from None
+        raise InputError(
+            "diagonal: expected numbers, one a weight, got {diagonal}", diagonal=shown_value(diagonal)
+        ) from None
     if values.shape != start.shape:
-        raise InputError(f"diagonal: expected shape {list(start.shape)} as the weights, got {list(values.shape)}")
+        raise InputError(
+            "diagonal: expected shape {shape} as the weights, got {got}",
+            shape=list(start.shape),
+            got=list(values.shape),
+        )
     bad = ~(np.isfinite(values) & (values > 0))
     if bad.any():
         k = int(np.flatnonzero(bad)[0])
-        raise InputError(f"diagonal[{k}]: expected a positive, finite number, got {values[k]}")
+        raise InputError("diagonal[{k}]: expected a positive, finite number, got {got}", k=k, got=values[k])
     return values

@@ -158,7 +158,7 @@ class ItemModels(Models):
         return [
             CRF(max_iterations=3).fit(ITEMS, TAGS),
             CRF(max_iterations=3, hash_bits=4).fit(ITEMS, TAGS),
-            CRF(max_iterations=3, edge_pairs="all").fit(ITEMS, TAGS, edges=edges),
+            CRF(max_iterations=3, all_possible_transitions=True).fit(ITEMS, TAGS, edges=edges),
         ]
 
 

@@ -264,21 +264,24 @@ class Configurations(Door):
     )
 
     def valid(self) -> list[bytes]:
-        from tagline.cli.configuration import config_text, defaults_of
+        from tagline.cli.configuration import settings_of, toml_of
+        from tagline.models.registry import kind_named
 
-        full = [config_text(kind, defaults_of(kind), {}, "x").encode() for kind in ("bilstm", "transformer")]
+        full = []
+        for name in ("bilstm", "transformer"):
+            usual = {setting: entry.default for setting, entry in settings_of(kind_named(name)).items()}
+            full.append(toml_of(name, usual, {}, "x").encode())
         return [*full, b"hidden = 8\n", b'[bilstm]\nhidden = 8\nscheme = "none"\nlearning_rate = 0.01\n']
 
     def draw(self, random: Random) -> bytes:
         return bytes([random.randrange(256)]) + super().draw(random)
 
     def use(self, data: bytes) -> None:
-        from tagline.cli.plans import plan_of
+        from tagline.cli.training import told
 
         path, how = self.file(data[1:], "config.toml"), data[0] if data else 0
-        given = ("model",) if how & 1 else ()
-        plan = plan_of("train.txt", "m.tagline", "bilstm", {"config": path}, given)
-        estimator = plan.recipe.kind.estimator(**plan.recipe.settings)
+        kind, settings, _ = told("bilstm" if how & 1 else None, {"config": path})
+        estimator = kind.estimator(**settings)
         repr(estimator)
         estimator.check()
 

@@ -13,6 +13,7 @@ import pytest
 import tagline
 from tagline import CRF, Corpus, Dictionary, storage
 from tagline.errors import InputError
+from tagline.training import Auto
 
 from ..corpora import TEMPLATE, edge_features, features, items, tagged
 
@@ -71,7 +72,6 @@ def test_inputs_are_not_changed() -> None:
         {"c2": 0.01, "start_end": True},
         {"all_possible_states": True, "all_possible_transitions": True},
         {"c1": 0.3, "c2": 0.05},
-        {"precision": "float32"},
         {"algorithm": "lbfgs"},
         {"algorithm": "owlqn", "c1": 0.1},
         {"hash_bits": 16},
@@ -89,17 +89,17 @@ def test_the_objective_with_edges_rules_and_weights() -> None:
     words = [["Anna", "Smith", "sings"], ["in", "New", "York"], ["Bob"]]
     y = [["B-PER", "I-PER", "O"], ["O", "B-LOC", "I-LOC"], ["B-PER"]]
     X, edges = [features(one) for one in words], [edge_features(one) for one in words]
-    for pairs in ("observed", "all"):
-        model = CRF(scheme="IOB2", start_end=True, edge_pairs=pairs, c2=0.1)
+    for every in (False, True):
+        model = CRF(scheme="IOB2", start_end=True, all_possible_transitions=every, c2=0.1)
         model.fit(X, y, edges=edges, sample_weight=[0.5, 2.0, 1.0])
         assert model.objective_ == pytest.approx(objective_of(model, X, y, [0.5, 2.0, 1.0], edges=edges), rel=2e-6)
 
 
 def test_every_seed_and_algorithm_ends_at_the_same_optimum() -> None:
     X, y = items()
-    settings = {"c2": 0.2, "epsilon": 1e-7, "delta": 0.0}
-    models = [CRF(random_state=seed, **settings).fit(X, y) for seed in (0, 1)]
-    models += [CRF(algorithm=name, **settings).fit(X, y) for name in ("lbfgs", "owlqn")]
+    exact = "epsilon=1e-7,delta=0"
+    models = [CRF(random_state=seed, c2=0.2, algorithm=f"auto:{exact}").fit(X, y) for seed in (0, 1)]
+    models += [CRF(algorithm=f"{name}:{exact}", c2=0.2).fit(X, y) for name in ("lbfgs", "owlqn")]
     for model in models[1:]:
         np.testing.assert_allclose(model.parameters_.weights, models[0].parameters_.weights, atol=1e-5)
         assert model.objective_ == pytest.approx(models[0].objective_, rel=1e-10)
@@ -110,7 +110,7 @@ def test_a_weight_is_a_repetition() -> None:
     times = [1, 2, 0, 3] * 3
     repeated = [b for b, count in enumerate(times) for _ in range(count)]
     y[2] = ["Q"] * len(y[2])  # this label is in no sentence that counts
-    settings: dict[str, Any] = {"c2": 0.3, "epsilon": 1e-8, "delta": 0.0}
+    settings: dict[str, Any] = {"c2": 0.3, "algorithm": "auto:epsilon=1e-8,delta=0"}
     weighted = CRF(**settings).fit(X, y, sample_weight=times)
     direct = CRF(**settings).fit([X[b] for b in repeated], [y[b] for b in repeated])
     assert weighted.labels_ == direct.labels_
@@ -123,7 +123,7 @@ def test_a_weight_is_a_repetition() -> None:
 def test_label_weights_that_are_all_zero_are_refused() -> None:
     X, y = items()
     labels = {label for row in y for label in row}
-    with pytest.raises(InputError, match="label_weights: expected a weight above 0 for some label of the sentences"):
+    with pytest.raises(InputError, match=r"^label_weights: "):
         CRF(label_weights=dict.fromkeys(labels, 0.0)).fit(X, y)
 
 
@@ -207,7 +207,7 @@ def test_edges_solve_what_states_cannot() -> None:
     assert model.score(X[30:], y[30:], edges=edges[30:]) == 1.0
     assert model.predict_single(X[0], edges=edges[0]) == y[0]
     assert {row.attribute for row in model.weights_table() if row.kind == "edge"} == {"change", "stay"}
-    with pytest.raises(InputError, match="edges: expected none, as when the vocabularies were built"):
+    with pytest.raises(InputError, match=r"^edges: "):
         without.predict(X, edges=edges)
 
 
@@ -252,7 +252,8 @@ def test_the_same_optimum_as_crfsuite(dense: bool, tmp_path: Path) -> None:
     trainer.train(str(tmp_path / "peer"))
     tagger = pycrfsuite.Tagger()
     tagger.open(str(tmp_path / "peer"))
-    model = CRF(c2=0.4, all_possible_states=dense, all_possible_transitions=dense, epsilon=1e-6, delta=0.0).fit(X, y)
+    exact = Auto(epsilon=1e-6, delta=0.0)
+    model = CRF(c2=0.4, all_possible_states=dense, all_possible_transitions=dense, algorithm=exact).fit(X, y)
     test_X, test_y = items(12, 60)
     assert model.predict(test_X) == [tagger.tag(row) for row in test_X]
     theirs = [log_probability(tagger, row, labels) for row, labels in zip(test_X, test_y, strict=True)]
@@ -272,7 +273,7 @@ def log_probability(tagger: Any, row: Any, labels: list[str]) -> float:
 def test_a_dictionary_that_no_line_looks_at_is_refused():
     corpus = Corpus.from_sentences([(["in", "Oslo"], ["O", "B-LOC"])])
     words = Dictionary({"Oslo": "LOC"})
-    with pytest.raises(InputError, match=r"dictionary: expected a template line for column 1.*U90:%x\[0,1\]"):
+    with pytest.raises(InputError, match=r"^dictionary: "):
         CRF("U00:%x[0,0]\nB", dictionary=words).fit(corpus)
     CRF("U00:%x[0,0]\nU90:%x[0,1]\nB", dictionary=words).fit(corpus)
 
@@ -284,23 +285,15 @@ def test_a_broken_minimum_frequency_is_rounded_up():
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, np.random.RandomState(0), np.random.default_rng(0)])
 def test_a_wrong_seed_is_refused(seed):
-    with pytest.raises(InputError, match="random_state: expected a whole number of 0 or more"):
+    with pytest.raises(InputError, match=r"^random_state: "):
         CRF(random_state=seed).fit([[{"a": 1.0}]], [["X"]])
 
 
-def test_listed_pairs_are_the_only_ones_that_edge_attributes_cross_with():
+def test_edge_attributes_cross_with_the_pairs_that_were_seen_or_with_all():
     X = [[{"a": 1.0}, {"a": 1.0}, {"a": 1.0}]]
     edges = [[{}, {"e": 1.0}, {"f": 2.0}]]
-    crf = CRF(edge_pairs=[("Y", "X"), ("X", "Y")]).fit(X, [["X", "Y", "X"]], edges=edges)
-    assert crf.parameters_.structure.edge_pairs.tolist() == [[0, 1], [1, 0]] * 2  # X is 0, Y is 1; for e and for f
-    assert CRF(edge_pairs="all").fit(X, [["X", "Y", "X"]], edges=edges).parameters_.structure.edge_pairs.shape == (8, 2)
+    every = CRF(all_possible_transitions=True).fit(X, [["X", "Y", "X"]], edges=edges)
+    assert every.parameters_.structure.edge_pairs.shape == (8, 2)
     observed = CRF().fit(X, [["X", "Y", "X"]], edges=edges).parameters_.structure
     assert observed.edge_pairs.tolist() == [[0, 1], [1, 0]]
     assert observed.edge_offsets.tolist() == [0, 1, 2]
-
-
-@pytest.mark.parametrize("pairs", ["some", [("X", "Z")], [("X",)], ["XY"]])
-def test_wrong_pairs_are_refused(pairs):
-    X, edges = [[{"a": 1.0}, {"a": 1.0}]], [[{}, {"e": 1.0}]]
-    with pytest.raises(InputError, match="edge_pairs: expected"):
-        CRF(edge_pairs=pairs).fit(X, [["X", "Y"]], edges=edges)

@@ -53,7 +53,7 @@ def test_features_that_are_rarer_are_left_out(least: float, weighted: bool, monk
 
 def test_the_cut_is_that_of_crfsuite() -> None:
     theirs = pytest.importorskip("sklearn_crfsuite").CRF(min_freq=2, c2=0.3, max_iterations=500).fit(X, Y)
-    ours = CRF(min_feature_frequency=2, c2=0.3, epsilon=1e-9, delta=0).fit(X, Y)
+    ours = CRF(min_feature_frequency=2, c2=0.3, algorithm="auto:epsilon=1e-9,delta=0").fit(X, Y)
     assert set(ours.state_features_) == set(theirs.state_features_)
     assert set(ours.transition_features_) == set(theirs.transition_features_)
     for key, weight in theirs.state_features_.items():
@@ -91,11 +91,11 @@ def test_warm_starts_keep_what_they_have() -> None:
 
 @pytest.mark.parametrize("setting", ["all_possible_states", "all_possible_transitions"])
 def test_what_was_never_seen_has_no_frequency(setting: str) -> None:
-    with pytest.raises(InputError, match=f"min_feature_frequency: expected 0 beside {setting}, got 2"):
+    with pytest.raises(InputError, match=f"min_feature_frequency: expected 0 beside {setting}=True, got 2"):
         CRF(min_feature_frequency=2, **{setting: True}).fit(X, Y)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"where labels are not known, as in y\[0\]\[0\]"):
+    with pytest.raises(InputError, match=r"^min_feature_frequency: "):
         CRF(min_feature_frequency=2).fit(X, [[None, *Y[0][1:]], *Y[1:]])
-    with pytest.raises(InputError, match="min_feature_frequency: expected a number of at least 0, got -1"):
+    with pytest.raises(InputError, match="min_feature_frequency: expected a number of 0 or more, got -1"):
         CRF(min_feature_frequency=-1).fit(X, Y)
 
 
@@ -163,7 +163,8 @@ def test_a_series_is_its_values(index: Any) -> None:
         return pd.Series(values, index=index)
 
     model = CRF(max_iterations=10).fit(X[:60], Y[:60])
-    of_series = CRF(max_iterations=10).fit(series(X[:60]), series(Y[:60]), X_dev=series(X[:60]), y_dev=series(Y[:60]))
+    of_series = CRF(max_iterations=10, patience=None)
+    of_series.fit(series(X[:60]), series(Y[:60]), X_dev=series(X[:60]), y_dev=series(Y[:60]))
     assert of_series.state_features_ == model.state_features_
     assert of_series.predict(series(X[:60])) == model.predict(X[:60])
     assert of_series.score(series(X[:60]), series(Y[:60])) == model.score(X[:60], Y[:60])

@@ -32,14 +32,14 @@ def test_warm_start_goes_on_where_it_ended() -> None:
 def test_warm_start_takes_in_new_labels_and_features() -> None:
     X, y = items(0, 20)
     more, labels = [[{"word": "hark", "bias": 1.0}]] * 3, [["X"]] * 3
-    model = CRF(c2=0.1, warm_start=True, epsilon=1e-7, delta=0.0).fit(X, y)
+    model = CRF(c2=0.1, warm_start=True, algorithm="auto:epsilon=1e-7,delta=0").fit(X, y)
     old = dict(model.state_features_)
     model.fit(X + more, y + labels)
     assert model.labels_ == ["D", "N", "P", "V", "X"]
     assert "word:hark" in model.attributes_
     assert old.keys() <= model.state_features_.keys()
     assert model.predict(more) == labels
-    direct = CRF(c2=0.1, epsilon=1e-7, delta=0.0).fit(X + more, y + labels)
+    direct = CRF(c2=0.1, algorithm="auto:epsilon=1e-7,delta=0").fit(X + more, y + labels)
     assert model.objective_ == pytest.approx(direct.objective_, rel=1e-8)
     for key, weight in direct.state_features_.items():
         assert model.state_features_[key] == pytest.approx(weight, abs=1e-4)
@@ -73,9 +73,9 @@ def test_warm_start_of_hashed_models() -> None:
     assert model.labels_ == ["D", "N", "P", "V", "X"]
     assert model.score(X, y) > 0.8
     for bits in (None, 11):
-        with pytest.raises(InputError, match=f"hash_bits: expected 10, as the model has it, got {bits}"):
+        with pytest.raises(InputError, match=r"^hash_bits: "):
             model.set_params(hash_bits=bits).fit(X, y)
-    with pytest.raises(InputError, match="hash_bits: expected None, as the model has it, got 5"):
+    with pytest.raises(InputError, match=r"^hash_bits: "):
         CRF(warm_start=True).fit(X, y).set_params(hash_bits=5).fit(X, y)
 
 

@@ -75,39 +75,39 @@ def test_dev_sets_and_explanations_see_the_stage() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "inputs", "message"),
+    ("settings", "inputs", "place"),
     [
-        ({"stages": 3}, {}, "stages: expected 1 or 2, got 3"),
+        ({"stages": 3}, {}, "stages: expected .* 2, got 3"),
         ({"stages": 1}, {"documents": [1]}, "documents: expected None with one stage"),
         ({"stages": 2, "features": None}, {}, "stages: expected 1 without a template"),
         ({"stages": 2, "warm_start": True}, {}, "warm_start: expected False beside stages=2"),
         (
             {"stages": 2, "features": "U80:%v[0,0]\nB\n", "vectors": {"mr": [1.0]}},
             {},
-            "stages: expected a U line without %v in <template>",
+            r"^stages: ",
         ),
-        ({"stages": 2}, {"documents": [4]}, "documents: expected 2 or more to learn two stages from, got 1"),
-        ({"stages": 2}, {"documents": [4, 4]}, "documents: expected how many sentences each document has, 4 in all"),
+        ({"stages": 2}, {"documents": [4]}, r"^documents: "),
+        ({"stages": 2}, {"documents": [4, 4]}, r"^documents: "),
     ],
 )
-def test_what_cannot_be_meant(settings: dict[str, Any], inputs: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_meant(settings: dict[str, Any], inputs: dict[str, Any], place: str) -> None:
     X, y, _ = documents(2)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=place):
         CRF(**{"features": TEMPLATE, **settings}).fit(X, y, **inputs)
 
 
 def test_crfsuite_holds_one_stage(tmp_path: Path) -> None:
     X, y, sizes = documents(12)
     crf = CRF(TEMPLATE, stages=2).fit(X, y, documents=sizes)
-    with pytest.raises(InputError, match="model: expected one stage, as CRFsuite has it, got two"):
+    with pytest.raises(InputError, match=r"^model: "):
         write_model(crf, tmp_path / "model", "crfsuite")
 
 
 def test_documents_need_two_stages() -> None:
     X, y, sizes = documents(4)
-    with pytest.raises(InputError, match="documents: expected None for a model of one stage"):
+    with pytest.raises(InputError, match=r"^documents: "):
         CRF(TEMPLATE).fit(X, y).predict(X, documents=sizes)
-    with pytest.raises(InputError, match="stages: expected 1 for partial_fit, got 2"):
+    with pytest.raises(InputError, match=r"^stages: .*partial_fit"):
         CRF(TEMPLATE, stages=2).partial_fit(X, y)
 
 
@@ -126,7 +126,7 @@ def test_a_loaded_model_is_trained_anew_as_the_first_one_was(tmp_path: Path) -> 
 
 def test_one_seed_is_drawn_for_both_stages() -> None:
     X, y, sizes = documents(30)
-    settings: dict[str, Any] = {"features": TEMPLATE, "stages": 2, "algorithm": "sgd", "passes": 2}
+    settings: dict[str, Any] = {"features": TEMPLATE, "stages": 2, "algorithm": "sgd:passes=2"}
     drawn = CRF(**settings, random_state=None).fit(X, y, documents=sizes)
     again = CRF(**settings, random_state=drawn.training_.seed).fit(X, y, documents=sizes)
     ours, theirs = drawn._packed()[1], again._packed()[1]
@@ -159,4 +159,4 @@ def test_a_sentence_is_named_by_its_number_in_all_parts() -> None:
     X, y, sizes = documents(8)
     y[13] = ["O", "I-PER", "O"]
     with pytest.raises(InputError, match=r"^sentence 13: expected tags that IOB2 allows.* 1 of 16 sentences"):
-        CRF(TEMPLATE, scheme="IOB2", stages=2).fit(X, y, documents=sizes)
+        CRF(TEMPLATE, scheme="IOB2", on_illegal="error", stages=2).fit(X, y, documents=sizes)

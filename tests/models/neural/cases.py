@@ -198,7 +198,7 @@ def check_explanation(model: NeuralTagger, words: list[str], known: Any = None) 
 # Transformers.
 
 TINY: dict[str, Any] = {
-    **{"dropout": 0.0, "epochs": 12, "learning_rate": 5e-3, "head_rate": 1.0, "crf_rate": 5.0},
+    **{"dropout": 0.0, "epochs": 12, "learning_rate": 5e-3, "head_rate": 1.0},
     **{"batch_size": 8, "stride": 4, "device": "cpu"},
 }
 

@@ -14,9 +14,9 @@ import torch
 import tagline
 from tagline import storage
 from tagline.errors import InputError, StorageError
-from tagline.training.neural.checkpoints import KIND
 from tagline.training.neural.loop import train
 from tagline.training.neural.settings import Descent
+from tagline.training.running.checkpoints import KIND
 
 from .toys import ToyTask, same, weights
 
@@ -60,13 +60,13 @@ def test_goes_on_to_the_same_bits(changes: dict[str, Any], at: int, tmp_path: Pa
     whole = ToyTask(scores=SCORES)
     expected = train(whole, descent)
     broken_off(path, descent, at=at)
-    epochs = storage.read(path).config["epoch"]
+    epochs = storage.read(path).config["state"]["algorithm"]["epoch"]
     task = ToyTask(scores=SCORES[epochs - 1 :], seed=1)
     with torch.no_grad():
         task.module.linear.weight.fill_(9.0)  # read from the file
     done = train(task, descent, checkpoint=path, resume=True)
     assert same(weights(task), weights(whole))
-    assert (done.reason, done.best_epoch) == (expected.reason, expected.best_epoch) == ("epochs", 2)
+    assert (done.reason, done.best) == (expected.reason, expected.best) == ("epochs", 2)
     for name in ("epoch", "loss", "dev_score", "rate", "gradient_norm"):
         assert [getattr(x, name) for x in done.history] == [getattr(x, name) for x in expected.history]
 
@@ -91,14 +91,15 @@ def test_frozen_parameters_and_scores_that_are_not_finite_go_through_a_file(tmp_
     train(tasks[1], replace(DESCENT, patience=3), checkpoint=path, callbacks=[lambda epoch: epoch.epoch == 3])
     done = train(tasks[2], replace(DESCENT, patience=3), checkpoint=path, resume=True)
     assert same(weights(tasks[0]), weights(tasks[2]))
-    assert (done.reason, done.best_epoch) == ("epochs", 2)
+    assert (done.reason, done.best) == ("epochs", 2)
     assert np.array_equal([epoch.dev_score for epoch in done.history], scores, equal_nan=True)
 
 
 def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
     first, second = ToyTask(scores=SCORES), ToyTask(scores=())
     done = train(first, DESCENT, checkpoint=tmp_path / "run")
-    assert train(second, DESCENT, checkpoint=tmp_path / "run", resume=True) == done
+    again = train(second, DESCENT, checkpoint=tmp_path / "run", resume=True)
+    assert (again.reason, again.history, again.best) == (done.reason, done.history, done.best)
     assert not second.seen
     assert same(weights(first), weights(second))
 
@@ -109,7 +110,7 @@ def test_a_run_that_was_patient_stays_so_or_goes_on_with_more(tmp_path: Path) ->
     same_again = train(ToyTask(scores=()), replace(DESCENT, patience=1), checkpoint=path, resume=True)
     assert (same_again.reason, len(same_again.history)) == ("patience", 2)
     more = train(ToyTask(scores=scores[2:]), replace(DESCENT, patience=3), checkpoint=path, resume=True)
-    assert (more.reason, more.best_epoch) == ("epochs", 3)
+    assert (more.reason, more.best) == ("epochs", 3)
 
 
 def test_time_before_counts(tmp_path: Path) -> None:
@@ -130,34 +131,32 @@ def test_without_a_checkpoint_resuming_is_starting(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "options", "facts", "message"),
+    ("changes", "options", "facts", "place"),
     [
         (
             {"learning_rate": 0.01, "batch_size": 9},
             {},
             {},
-            "batch_size was 8 and is 9, learning_rate was 0.05 and is 0.01",
+            r"run: .*batch_size",
         ),
-        ({}, {"count": 61}, {}, "sentences was 60 and is 61, tokens was 4.. and is"),
-        ({}, {"seed": 2}, {}, "other sentences"),
-        ({}, {"dtype": torch.float64}, {}, "differs: a network of other sizes;"),
-        ({"precision": "bfloat16"}, {}, {}, "precision was 'float32' and is 'bfloat16'"),
-        ({}, {}, {"labels": ["O"]}, r"labels was None and is \['O'\]"),
+        ({}, {"count": 61}, {}, r"run: .*sentences"),
+        ({}, {"seed": 2}, {}, r"run: .*sentences"),
+        ({}, {"dtype": torch.float64}, {}, r"run: .*\bnetwork\b"),
+        ({"precision": "bfloat16"}, {}, {}, r"run: .*\bprecision .*'float32' .*'bfloat16'"),
+        ({}, {}, {"labels": ["O"]}, r"run: .*\blabels\b"),
     ],
 )
 def test_other_settings_data_or_networks_are_named(
-    changes: dict[str, Any], options: dict[str, Any], facts: dict[str, Any], message: str, tmp_path: Path
+    changes: dict[str, Any], options: dict[str, Any], facts: dict[str, Any], place: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "run"
     train(ToyTask(), DESCENT, checkpoint=path, callbacks=[lambda epoch: True])
     task = ToyTask(**options)
     before = weights(task)
-    with pytest.raises(InputError, match=message) as error:
+    with pytest.raises(InputError, match=place) as error:
         train(task, replace(DESCENT, **changes), checkpoint=path, resume=True, facts=facts)
-    assert str(error.value).startswith(
-        f"{path}: expected a checkpoint of the same settings and data, got one that differs"
-    )
-    assert str(error.value).endswith("resume with those, or start anew without resume, which overwrites it")
+    assert str(error.value).startswith(f"{path}: ")
+    assert "resume" in str(error.value)
     assert same(weights(task), before)
 
 
@@ -190,26 +189,27 @@ def test_a_damaged_file_is_an_error(path: Path) -> None:
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
         refused(path, str(path))
     path.write_bytes(whole[:-100])
-    refused(path, "the file is cut short")
+    refused(path, r"run: .*\bbytes\b")
     path.write_bytes(b"")
-    refused(path, "expected a model file, got an empty file")
+    refused(path, "run: ")
 
 
 @pytest.mark.parametrize(
     ("config", "tensors", "message"),
     [
-        ({"epoch": "2"}, {}, "the setting 'epoch' of type int, got str"),
+        ({"algorithm": {"epoch": "2"}}, {}, "the setting 'epoch' of type int, got str"),
         ({"history": [{"epoch": 1}]}, {}, "in the history, got.*; the file is damaged"),
         ({"history": [3]}, {}, "in the history, got.*; the file is damaged"),
-        ({"best": {"epoch": 1}}, {}, "the setting 'score' of type float, got none"),
-        ({}, {"weights/linear.weight": np.zeros((3, 3), np.float32)}, "'weights/linear.weight' as float32"),
-        ({}, {"optimiser/9/exp_avg": np.zeros(3)}, "expected 3 parameters, got 'optimiser/9/exp_avg'"),
-        ({}, {"optimiser/x/exp_avg": np.zeros(3)}, "expected 3 parameters, got 'optimiser/x/exp_avg'"),
-        ({}, {"optimiser/0/exp_avg": np.zeros(3, np.float32)}, "'optimiser/0/exp_avg' as float32"),
-        ({}, {"generators": np.zeros((2, 9), np.uint8)}, "'generators' as uint8"),
+        ({"best": {"epoch": 1}}, {}, "the setting 'number' of type int, got none"),
+        ({"best": {"number": 2}}, {}, "expected the best of 1 passes, got 2"),
+        ({}, {"algorithm/weights/linear.weight": np.zeros((3, 3), np.float32)}, "'weights/linear.weight' as float32"),
+        ({}, {"algorithm/optimiser/9/exp_avg": np.zeros(3)}, "expected 3 parameters, got 'optimiser/9/exp_avg'"),
+        ({}, {"algorithm/optimiser/x/exp_avg": np.zeros(3)}, "expected 3 parameters, got 'optimiser/x/exp_avg'"),
+        ({}, {"algorithm/optimiser/0/exp_avg": np.zeros(3, np.float32)}, "'optimiser/0/exp_avg' as float32"),
+        ({}, {"algorithm/generators": np.zeros((2, 9), np.uint8)}, "'generators' as uint8"),
         (
             {},
-            {"generators": np.full((1, STATE), 255, np.uint8)},
+            {"algorithm/generators": np.full((1, STATE), 255, np.uint8)},
             "expected states of generators, got: .*; the file is dam",
         ),
     ],
@@ -218,12 +218,22 @@ def test_a_file_that_was_made_up_is_an_error(
     config: dict[str, Any], tensors: dict[str, Any], message: str, path: Path
 ) -> None:
     file = storage.read(path)
-    storage.write(path, {**file.config, **config}, {**file.tensors, **tensors})
+    state = {**file.config["state"], **config}
+    if "algorithm" in config:
+        state["algorithm"] = {**file.config["state"]["algorithm"], **config["algorithm"]}
+    storage.write(path, {**file.config, "state": state}, {**file.tensors, **tensors})
     refused(path, message)
 
 
+def test_a_checkpoint_of_an_older_form_is_refused(path: Path) -> None:
+    file = storage.read(path)
+    for config in ({"epoch": 2}, {"form": 1}, {"form": "2"}):
+        storage.write(path, {"model": KIND, "facts": file.config["facts"], **config}, file.tensors)
+        refused(path, "expected a training checkpoint of this version .* start anew without resume")
+
+
 def test_checkpoints_and_models_are_not_mistaken_for_one_another(path: Path) -> None:
-    with pytest.raises(StorageError, match=f"expected a model, got a {KIND}; go on with it"):
+    with pytest.raises(StorageError, match=r"run: .*resume=True"):
         tagline.load(path)
     storage.write(path, {"model": "crf"}, {})
-    refused(path, f"expected a {KIND}, got a model of kind 'crf'; name another file")
+    refused(path, r"run: .*'crf'")

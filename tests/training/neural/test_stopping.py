@@ -16,11 +16,12 @@ import torch
 
 from tagline import storage
 from tagline.errors import InputError
-from tagline.training.neural import checkpoints
-from tagline.training.neural.interrupts import SOON, Interrupts
-from tagline.training.neural.loop import Epoch, train
+from tagline.training.iteration import Step
+from tagline.training.neural.loop import train
 from tagline.training.neural.settings import Descent
+from tagline.training.running import checkpoints
 from tagline.training.running.callbacks import TrainingState
+from tagline.training.running.interrupts import SOON, Interrupts
 
 from .toys import ToyTask, close, same, weights
 
@@ -35,7 +36,7 @@ def test_best_weights_are_kept_and_patience_ends_the_run() -> None:
     scores = (0.1, 0.5, 0.4, 0.45, 0.9)
     task, at_best = ToyTask(scores=scores), ToyTask(scores=scores)
     done = train(task, replace(DESCENT, epochs=9, patience=2))
-    assert (done.reason, done.best_epoch, len(done.history)) == ("patience", 2, 4)
+    assert (done.reason, done.best, len(done.history)) == ("patience", 2, 4)
     train(at_best, replace(DESCENT, epochs=9), callbacks=[lambda epoch: epoch.epoch == 2])
     assert same(weights(task), weights(at_best))
 
@@ -45,20 +46,20 @@ def test_without_scores_the_last_weights_stay() -> None:
     descent = replace(DESCENT, schedule="constant")
     train(task, replace(descent, epochs=2))
     done = train(longer, replace(descent, epochs=2))
-    assert done.best_epoch == 2
+    assert done.best == 2
     assert same(weights(task), weights(longer))
 
 
 def test_scores_that_are_not_finite_are_never_the_best() -> None:
     done = train(ToyTask(scores=(math.nan, 0.3, math.inf)), DESCENT)
-    assert done.best_epoch == 2
+    assert done.best == 2
     assert math.isnan(done.history[0].dev_score or 0)
     done = train(ToyTask(scores=(math.nan, math.nan, 1.0)), replace(DESCENT, patience=2))
-    assert (done.reason, done.best_epoch) == ("patience", 2)
+    assert (done.reason, done.best) == ("patience", 2)
 
 
 def test_patience_needs_scores() -> None:
-    with pytest.raises(InputError, match="patience: expected a dev score"):
+    with pytest.raises(InputError, match=r"^patience: "):
         train(ToyTask(scores=[None]), replace(DESCENT, patience=3))
 
 
@@ -97,7 +98,7 @@ def test_the_time_budget_ends_an_epoch_between_two_steps() -> None:
     assert 0 < len(task.seen) < 60
     task = ToyTask()
     done = train(task, replace(DESCENT, max_seconds=0))
-    assert (done.reason, done.best_epoch, done.history, len(task.seen)) == ("time budget", 0, (), 1)
+    assert (done.reason, done.best, done.history, len(task.seen)) == ("time budget", 0, (), 1)
 
 
 def test_ctrl_c_ends_the_run_after_the_step_and_keeps_the_weights(tmp_path: Path) -> None:
@@ -110,18 +111,18 @@ def test_ctrl_c_ends_the_run_after_the_step_and_keeps_the_weights(tmp_path: Path
     task, whole = Interrupted(scores=(1, 2, 3)), ToyTask(scores=(1, 2, 3))
     before = weights(task)
     done = train(task, DESCENT, checkpoint=tmp_path / "c")
-    assert (done.reason, done.best_epoch, len(task.seen)) == ("interrupted", 0, 4)
-    assert storage.read(tmp_path / "c").config["step"] == 4
+    assert (done.reason, done.best, len(task.seen)) == ("interrupted", 0, 4)
+    assert storage.read(tmp_path / "c").config["state"]["algorithm"]["step"] == 4
     assert not close(weights(task), before, atol=1e-3)
     done = train(again := ToyTask(scores=(1, 2, 3)), DESCENT, checkpoint=tmp_path / "c", resume=True)
-    assert (done.reason, done.best_epoch) == ("epochs", 3)
+    assert (done.reason, done.best) == ("epochs", 3)
     train(whole, DESCENT)
     assert same(weights(again), weights(whole))
 
 
 def test_ctrl_c_while_scoring_is_honoured_afterwards_and_the_best_weights_return() -> None:
     task, best = ToyTask(), ToyTask(scores=(1,))
-    epochs: list[Epoch] = []
+    epochs: list[Step] = []
     scores = iter((2.0, 1.0))
 
     def dev_score() -> float:
@@ -131,16 +132,16 @@ def test_ctrl_c_while_scoring_is_honoured_afterwards_and_the_best_weights_return
 
     task.dev_score = dev_score  # type: ignore[method-assign]
     done = train(task, DESCENT, callbacks=[epochs.append])
-    assert (done.reason, done.best_epoch, len(epochs)) == ("interrupted", 1, 2)
+    assert (done.reason, done.best, len(epochs)) == ("interrupted", 1, 2)
     train(best, DESCENT, callbacks=[lambda epoch: True])
     assert same(weights(task), weights(best))
 
 
 def test_of_equal_scores_the_last_is_kept_and_patience_goes_on() -> None:
     done = train(ToyTask(scores=(0, 0, 0)), DESCENT)
-    assert (done.reason, done.best_epoch) == ("epochs", 3)
+    assert (done.reason, done.best) == ("epochs", 3)
     done = train(ToyTask(scores=(1, 1, 1)), replace(DESCENT, patience=2))
-    assert (done.reason, done.best_epoch, len(done.history)) == ("patience", 3, 3)
+    assert (done.reason, done.best, len(done.history)) == ("patience", 3, 3)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a disk that is always full")
@@ -153,14 +154,14 @@ def test_a_log_on_a_full_disk_costs_nothing(caplog: pytest.LogCaptureFixture) ->
 def test_a_checkpoint_that_cannot_be_written_costs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    whole, count = checkpoints.save, iter(range(100))
+    whole, count = checkpoints.write, iter(range(100))
 
-    def save(*parts: Any) -> None:
+    def write(*parts: Any) -> None:
         if next(count):
             raise storage.StorageError("c: no room")
         whole(*parts)
 
-    monkeypatch.setattr(checkpoints, "save", save)
+    monkeypatch.setattr(checkpoints, "write", write)
     assert train(ToyTask(), DESCENT, checkpoint=tmp_path / "c").reason == "epochs"
     assert "c: no room; training goes on without it" in caplog.text
     with pytest.raises(storage.StorageError, match="no room"):  # at once, when nothing is lost
@@ -170,9 +171,7 @@ def test_a_checkpoint_that_cannot_be_written_costs_nothing(
 def test_a_checkpoint_takes_the_place_of_a_checkpoint_only(tmp_path: Path) -> None:
     place = tmp_path / "precious.txt"
     place.write_text("mine")
-    with pytest.raises(
-        InputError, match=r"precious\.txt: expected a new file or an older checkpoint, got another file"
-    ):
+    with pytest.raises(InputError, match=r"precious\.txt: "):
         train(ToyTask(), DESCENT, checkpoint=place)
     assert place.read_text() == "mine"
     for _ in range(2):

@@ -42,7 +42,7 @@ def disturbed(folder: Path) -> None:
         time.sleep(draw.uniform(0.0, 0.06))
         end(child, signal.SIGKILL)
         if path.exists():
-            saved = storage.read(path).config
+            saved = storage.read(path).config["state"]["algorithm"]
             print(saved["epoch"], saved["step"], flush=True)
     os.waitpid(forked(path), 0)
     path, child = folder / "interrupted", forked(folder / "interrupted", pause=0.03)
@@ -63,7 +63,7 @@ def forked(path: Path, pause: float = 0.01) -> int:
         return child
     task = ToyTask(COUNT, pause=pause)
     done = train(task, DESCENT, checkpoint=path, save_every=0.0, resume=True)
-    facts = {"losses": [epoch.loss for epoch in done.history], "reason": done.reason, "best_epoch": done.best_epoch}
+    facts = {"losses": [epoch.loss for epoch in done.history], "reason": done.reason, "best_epoch": done.best}
     np.savez(path.with_suffix(".npz"), **facts, **weights(task))
     os._exit(0)
 

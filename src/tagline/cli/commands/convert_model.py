@@ -7,7 +7,7 @@ from typing import Annotated
 from tagline.cli.arguments import argument, option
 from tagline.cli.speech import say
 from tagline.messages import message
-from tagline.models.options import READ, WRITTEN
+from tagline.settings import READ, WRITTEN
 
 
 def command(

@@ -9,8 +9,8 @@ from tagline.cli.arguments import argument, option
 from tagline.cli.speech import say
 from tagline.errors import InputError
 from tagline.messages import message
-from tagline.models.options import FILLED, READ
 from tagline.models.registry import kind_named, kinds
+from tagline.settings import FILLED, READ
 
 
 def command(

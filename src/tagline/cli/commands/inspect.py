@@ -9,7 +9,7 @@ from tagline.cli.options import AsJson
 from tagline.cli.speech import put_json, say
 from tagline.errors import InputError
 from tagline.messages import message
-from tagline.models.options import READ, WRITTEN
+from tagline.settings import READ, WRITTEN
 
 
 def command(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Annotated, Any
 
-from tagline.cli.arguments import Named, argument, option
+from tagline.cli.arguments import Command, Named, argument, command_of, option
 from tagline.cli.options import (
     MESSAGES,
     SCALE,
@@ -15,30 +14,34 @@ from tagline.cli.options import (
     Lenient,
     Ray,
     Workers,
+    moved_options,
+    options_of_models,
     use_threads,
-    with_options,
 )
 from tagline.cli.speech import put_json, say
 from tagline.cli.usage import wrapped
 from tagline.errors import InputError
 from tagline.messages import message
-from tagline.models.options import DATA, READ, TRAINING, WRITTEN, in_order
 from tagline.models.registry import kinds
+from tagline.models.settings import DATA, PANELS, TRAINING
+from tagline.settings import READ, WRITTEN
 
 
-def make() -> Callable[..., None]:
+def make(name: str) -> Command:
     """Return the command, with the options and the advice of all kinds of models."""
-    command = with_options(train, in_order(kind.options for kind in kinds().values()), before="threads")
-    command.__doc__ = f"{train.__doc__}\n    \b\n    Models:\n{advice()}"
+    text = f"{inspect.cleandoc(train.__doc__ or '')}\n\n\b\nModels:\n{advice()}"
+    command = command_of(name, train, options_of_models(), moved_options(), text)
+    order = (*PANELS, SCALE, MESSAGES)
+    command.params.sort(key=lambda parameter: order.index(parameter.declared.panel))  # type: ignore[attr-defined]
     return command
 
 
 def advice() -> str:
-    """Say when to pick which kind of model, indented as a docstring is."""
+    """Say when to pick which kind of model, a line or more for each."""
     lines = []
     for name, kind in kinds().items():
         for first, text in zip((name, *[""] * 9), wrapped(message(kind.advice), 62), strict=False):
-            lines.append(f"      {first:11}  {text}\n")
+            lines.append(f"  {first:11}  {text}\n")
     return "".join(lines)
 
 
@@ -106,7 +109,7 @@ def train(
     quiet: Annotated[bool, option("-q", "--quiet", help="Tell nothing.", panel=MESSAGES)] = False,
     verbose: Annotated[bool, option("-v", "--verbose", help="A line for every pass.", panel=MESSAGES)] = False,
     as_json: Annotated[bool, option("--json", help="Print the facts as JSON to stdout.", panel=MESSAGES)] = False,
-    **settings: Any,
+    **options: Any,
 ) -> None:
     """Train a model, from labelled sentences to a file.
 
@@ -123,31 +126,47 @@ def train(
       tagline train 'parts/*.gz' -o model.tagline --ray --workers 4
     """
     from tagline.cli.outcome import report_lines
-    from tagline.cli.plans import Spread, plan_of
     from tagline.cli.progress import reporting
     from tagline.cli.training import speaks, train_file
     from tagline.models.provenance import parse_note
     from tagline.readers.training_files import LabelledFiles
 
+    if ray is None and (workers is not None or scratch is not None):
+        raise InputError(
+            "--{value}: expected --ray beside it, got none", value="workers" if workers is not None else "scratch"
+        )
     use_threads(threads)
-    files = LabelledFiles(form, tag_column, tokens, encoding, lenient)
-    notes = dict(parse_note(text) for text in note or ())
-    plan = plan_of(file, output, model, settings, named, dev=dev, files=files)
-    plan = replace(plan, notes=notes, date=date)
-    if ray is not None:
-        plan = replace(plan, spread=Spread(ray, workers, threads, scratch))
-    elif workers is not None or scratch is not None:
-        raise InputError(f"--{'workers' if workers is not None else 'scratch'}: expected --ray beside it, got none")
+    said = {name: options[name] for name in named if name in options}
     try:
-        with reporting(plan.recipe.budget, quiet=quiet or not speaks(), verbose=verbose) as tell:
-            done = train_file(plan, tell)
+        with reporting(quiet=quiet or not speaks(), verbose=verbose) as tell:
+            done = train_file(
+                file,
+                output,
+                model if "model" in named else None,
+                said,
+                dev=dev,
+                reading=LabelledFiles(form, tag_column, tokens, encoding, lenient),
+                notes=dict(parse_note(text) for text in note or ()),
+                date=date,
+                remote=None
+                if ray is None
+                else {"address": ray or None, "workers": workers, "threads": threads or 1, "scratch": scratch},
+                tell=tell,
+            )
             tell.finish()
             for line in report_lines(done) if speaks() else ():
                 tell.say(line)
     except KeyboardInterrupt:
-        checkpoint = plan.recipe.writes().get("--checkpoint")
-        left = f"; --checkpoint {checkpoint} --resume goes on" if checkpoint and os.path.exists(checkpoint) else ""
-        say(f"interrupted, nothing was saved: {output} was not written{left}", err=True)
+        checkpoint = said.get("checkpoint")
+        left = (
+            message("; --checkpoint {checkpoint} --resume goes on", checkpoint=checkpoint)
+            if checkpoint and os.path.exists(checkpoint)
+            else ""
+        )
+        say(
+            message("interrupted, nothing was saved: {output} was not written{left}", output=output, left=left),
+            err=True,
+        )
         raise SystemExit(130) from None
     if as_json and speaks():
         put_json(done.as_dict())

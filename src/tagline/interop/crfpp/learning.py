@@ -29,11 +29,12 @@ from tagline.interop.crfpp.model import CRFPPModel
 from tagline.interop.crfpp.numbering import numbers_of
 from tagline.interop.crfpp.templates import bigram_of
 from tagline.ragged import first_entries
+from tagline.training.iteration import Convergence
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
-from tagline.training.monitor import Monitor
 from tagline.training.online.mira import mira
 from tagline.training.owlqn import owlqn
+from tagline.training.run import Run
 from tagline.training.sharing import Shared, shared, spread
 from tagline.types import Float64Array
 from tagline.writing import open_new
@@ -222,14 +223,17 @@ def _descend(settings: LearnSettings, likelihood: Likelihood, together: Shared, 
     start = np.zeros(likelihood.size)
     if settings.maxiter < 1:
         return start
-    monitor = Monitor(epsilon=0, delta=0, max_iterations=settings.maxiter - 1, callbacks=[lines.passed])
+    run = Run(max_iterations=settings.maxiter - 1, callbacks=[lines.passed])
     precision: dict[str, Any] = {"dtype": np.float64, "noise": 1e-13} if fine else {}
-    arguments = {"memory": MEMORY, "monitor": monitor, **precision}
+    arguments = {"memory": MEMORY, "run": run, "convergence": Convergence(epsilon=0, delta=0), **precision}
     if settings.algorithm == "CRF-L1":
         c1 = np.full(likelihood.size, 1 / settings.cost)
         c1[: L * len(together.sizes)] *= np.repeat(np.sqrt(together.sizes), L)
-        return owlqn(likelihood, start, c1=c1, **arguments).weights
-    return lbfgs(likelihood, start, c2=0.5 / settings.cost, **arguments).weights
+        trained = owlqn(likelihood, start, c1=c1, **arguments)
+    else:
+        trained = lbfgs(likelihood, start, c2=0.5 / settings.cost, **arguments)
+    weights: Float64Array = trained.weights
+    return weights
 
 
 def _model(

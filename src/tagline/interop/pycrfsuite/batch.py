@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from tagline.interop.pycrfsuite.training_task import Stopwatch, TrainingTask
 from tagline.training.algorithms import Settings, train
+from tagline.training.choices import LBFGS
+from tagline.training.iteration import Convergence
 from tagline.training.likelihood import Targets
-from tagline.training.monitor import Monitor, Trained, norm
+from tagline.training.run import Run, Trained, norm
 from tagline.training.running.callbacks import TrainingState
 from tagline.types import Float64Array
 
@@ -48,22 +50,14 @@ def learn_batch(task: TrainingTask) -> Float64Array:
 
 def _train(task: TrainingTask) -> Trained:
     parameters, part = task.parameters, task.part
-    monitor = Monitor(
-        epsilon=parameters["epsilon"],
-        period=max(0, parameters["period"]),
-        delta=parameters["delta"],
-        max_iterations=parameters["max_iterations"] or None,  # 0 is no limit there
-        callbacks=[_Report(task)],
-    )
-    settings = Settings(
-        "lbfgs",
-        parameters["c1"],
-        parameters["c2"],
-        memory=parameters["num_memories"],
-        options={"max_linesearch": parameters["max_linesearch"]},
-    )
+    convergence = Convergence(parameters["epsilon"], max(0, parameters["period"]), parameters["delta"])
+    limit = parameters["max_iterations"] or None  # 0 is no limit there
+    run = Run(max_iterations=limit, callbacks=[_Report(task)])
+    algorithm = LBFGS(memory=parameters["num_memories"], max_linesearch=parameters["max_linesearch"])
+    settings = Settings(algorithm, parameters["c1"], parameters["c2"])
     targets = Targets(part.labels, None, part.weights)
-    return train(task.structure, part.features, targets, None, task.no_weights(), settings, monitor)
+    start = task.no_weights()
+    return train(task.structure, part.features, targets, None, start, settings, run, convergence)
 
 
 class _Report:

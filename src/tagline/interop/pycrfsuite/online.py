@@ -13,7 +13,7 @@ import numpy as np
 from tagline import compiled
 from tagline.interop.pycrfsuite.training_task import Stopwatch, TrainingTask
 from tagline.messages import message
-from tagline.training.monitor import norm
+from tagline.training.run import norm
 from tagline.types import Float64Array, IntArray
 
 NAMES = {"averaged-perceptron": "ap", "passive-aggressive": "pa", "arow": "arow"}

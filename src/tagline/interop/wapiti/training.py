@@ -36,8 +36,10 @@ from tagline.interop.wapiti.options import Options
 from tagline.interop.wapiti.text import Keys, WapitiModel, make_model
 from tagline.models.crf.chains import feature_chains
 from tagline.training.algorithms import Settings, train
+from tagline.training.choices import Auto
+from tagline.training.iteration import Convergence
 from tagline.training.likelihood import Targets
-from tagline.training.monitor import Monitor
+from tagline.training.run import Run
 from tagline.training.running.callbacks import TrainingState
 from tagline.types import Float64Array, IntArray
 
@@ -205,10 +207,8 @@ def learn(
     progress = ProgressReport(scorer, (numbered.usable(features), targets), options, tell)
     rho2 = 0.0 if options.algo == "sgd-l1" else options.rho2  # it has no such penalty
     passes = None if before is None else 0  # stochastic ones would lead away from the model that is trained on
-    settings = Settings("auto", options.rho1, rho2 / 2, memory=options.histsz, passes=passes, local=is_local)
-    monitor = Monitor(
-        epsilon=EPSILON, period=0, delta=0.0, max_iterations=options.maxiter or None, callbacks=[progress.passed]
-    )
+    settings = Settings(Auto(memory=options.histsz, passes=passes), options.rho1, rho2 / 2, local=is_local)
+    run = Run(max_iterations=options.maxiter or None, callbacks=[progress.passed])
     with _stopping():
         trained = train(
             layout,
@@ -217,7 +217,8 @@ def learn(
             None,
             _start(layout, numbered, before),
             settings,
-            monitor,
+            run,
+            Convergence(EPSILON, period=0, delta=0.0),
         )
     tell(f"    stopped: {progress.reason or trained.reason}\n")
     return _model(numbered, layout, np.asarray(trained.weights, np.float64))

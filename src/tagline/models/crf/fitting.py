@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagline.checks import is_listing, seed_of, shown_value
+from tagline.checks import seed_of, shown_value
 from tagline.errors import InputError
 from tagline.features.attributes import Features
 from tagline.features.knowledge import Knowledge
@@ -39,14 +38,13 @@ from tagline.models.labelled import (
 )
 from tagline.models.sentences import as_sentences
 from tagline.models.sizes import warn_of_cost
-from tagline.training.algorithms import ALGORITHMS, Settings, run_settings, train
+from tagline.training.algorithms import Settings, convergence_of, run_settings, train
+from tagline.training.choices import SGD, Auto, algorithm_of
+from tagline.training.iteration import Step
 from tagline.training.likelihood import Targets
-from tagline.training.monitor import Monitor, Pass, Trained
+from tagline.training.run import Run, Trained
 from tagline.training.running.checkpoints import checksum
-from tagline.training.running.journal import Journal
-from tagline.training.running.progress import Budget, narrating
-from tagline.training.running.runs import RunFiles
-from tagline.types import Float64Array, IntArray
+from tagline.training.running.progress import Budget
 
 if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF
@@ -54,6 +52,7 @@ if TYPE_CHECKING:
     from tagline.models.crf.tagger import CRFTagger
 
 RATE = 0.1  # the first step size of partial_fit
+FINEST = 1e-6  # of tolerances that float32 reaches
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +67,12 @@ class Sentences:
 
 @dataclass(frozen=True, eq=False)
 class FittedCRF:
-    """What was learned, where its features come from, how, one `Pass` for each pass; the model of a first stage."""
+    """What was learned, where its features come from, how, one `Step` for each pass; the model of a first stage."""
 
     parameters: Parameters
     extraction: Extraction
     training: TrainingFacts
-    history: Sequence[Pass]
+    history: Sequence[Step]
     first: CRFTagger | None = None
 
 
@@ -91,11 +90,11 @@ def fit_crf(
     crf: CRF,
     sentences: Sentences,
     before: Parameters | None,
+    run: Run,
     *,
     sample_weight: ArrayLike | None = None,
     dev: Sentences | None = None,
     increment: bool = False,
-    files: RunFiles | None = None,
     teaching: Teaching | None = None,
     staged: Staged | None = None,
 ) -> FittedCRF:
@@ -104,34 +103,20 @@ def fit_crf(
     Arguments:
         sentences: the sentences to learn from; X may be a `CompiledCorpus`.
         before: a model to begin with; None for a new one.
+        run: what happens around the descent.
         sample_weight: how much each sentence counts, ``[B]``.
         dev: sentences to be scored after each pass.
         increment: learn from these sentences as a share of all that were learned from.
-        files: where the state of the run and its log are kept.
         teaching: what a teacher says about the sentences; they are its own then.
         staged: what a first model says; the sentences have its columns.
     """
-    knowledge = Knowledge.of(crf.clusters, crf.vectors, crf.vector_scale, crf.mentions)
+    knowledge = Knowledge.of(crf.clusters, crf.vectors, crf.mentions)
     way = crf.features if staged is None else staged.template
     extraction = Extraction(way, crf.hash_bits, crf.dictionary, knowledge)
-    numbered = _compiled(crf, sentences, extraction, before)
-    if numbered is None:
-        sentences = _documented(sentences, extraction)
-        numbered = _numbered(crf, sentences, extraction, before)
-    match_lengths(numbered.features.offsets, numbered.labelled)
-    if teaching is not None:
-        scheme, sample_weight = teaching.scheme, teaching.sample_weight(sample_weight)
-    else:
-        scheme = scheme_of(numbered.labelled, crf.scheme) if before is None or crf.scheme != "auto" else before.scheme
-    more = (*(() if before is None else before.labels), *(() if teaching is None else teaching.labels))
-    lesson = prepare(
-        numbered.labelled,
-        scheme=scheme,
-        on_illegal=crf.on_illegal,
-        names=lambda labelled: _labels(crf, labelled, more, scheme),
-        sample_weight=sample_weight,
-        label_weights=crf.label_weights,
-    )
+
+    # Sentences → numbered attributes, labels, rules.
+    numbered = _numbered(crf, sentences, extraction, before)
+    lesson = _lesson(crf, numbered.labelled, before, teaching, sample_weight)
     if before is not None and not increment and teaching is None:
         warn_of_forgotten(lesson.labelled, before.labels)
     features = take_sentences(numbered.features, lesson.sentences)
@@ -140,44 +125,44 @@ def fit_crf(
     if not crf.local:
         warn_of_cost(features.num_tokens, len(lesson.labels))
     targets = Targets(lesson.numbers(), lesson.allowed(), lesson.weights)
-    _check_known(crf, lesson)
-    start = _start(crf, extraction, replace(numbered, features=features), lesson, targets, before)
+    rules = lesson.rules if crf.chained else None  # tokens that are labelled one by one know no neighbours
+
+    # Which weights there are, and where they begin.
+    first = start = _start(crf, extraction, replace(numbered, features=features), lesson, targets, before)
     if teaching is not None:
         targets = replace(targets, surplus=teaching.surplus(start.structure, numbered.features, lesson))
-    seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)
-    settings = settings_for(crf, features.num_sentences, seen, before is not None, increment)
-    if staged is not None:
-        settings = replace(settings, seed=staged.seed)
-    rules = lesson.rules if crf.chained else None  # tokens that are labelled one by one know no neighbours
-    first = start
     if crf.order == 2:
         start = raised(crf, start, features, targets)
-    if dev is not None:
-        dev = _documented(dev, extraction, known=True)
-    held = None if dev is None else HeldSentences(dev, extraction, start, crf.scorer_class)
-    monitor = monitor_of(crf, None if held is None else held.score, increment)
-    files = files or RunFiles()
-    run_facts = _facts(crf, settings, start, features, targets, held) if files != RunFiles() else {}
-    with watching(crf, monitor, files, run_facts) as journal, folder_beside(sentences.X) as scratch:
-        pruned: tuple[str, ...] = ()
-        interrupted = False
+    held = None if dev is None else HeldSentences(_documented(dev, extraction), extraction, start, crf.scorer_class)
+
+    # The descent.
+    seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)
+    settings = settings_for(crf, features.num_sentences, seen, before is not None, increment)
+    settings = settings if staged is None else replace(settings, seed=staged.seed)
+    run.dev = None if held is None else held.score
+    pruned: tuple[str, ...] = ()
+    facts = partial(_facts, crf, settings, start, features, targets, held)
+    with run.opened(facts), folder_beside(sentences.X) as scratch:
         if crf.prune:
-            monitor.started = time.perf_counter()
-            pruning = FirstOrder(crf, first, rules, settings, monitor)
+            pruning = FirstOrder(crf, first, rules, settings, run)
             start, targets, pruned = pruning.prune_labels(start, features, targets)
-            interrupted = pruning.ended == "interrupted"
             if held is not None:
                 held.begin(start)
-        weights = np.asarray(start.weights, np.float64)
-        if interrupted:
-            trained = Trained(weights, float("nan"), "interrupted", ())
+        if crf.prune and pruning.ended == "interrupted":
+            run.conclude(Trained(start.weights, float("nan"), "interrupted", ()))
         else:
-            trained = train(start.structure, features, targets, rules, weights, settings, monitor, scratch)
-        note_end(journal, trained)
-    notes = () if extraction.template is None else extraction.template.notes
-    if extraction.template is not None and extraction.template.has_edges and not crf.chained:
+            problem = (start.structure, features, targets, rules, np.asarray(start.weights, np.float64))
+            # One stretch more of a descent ends by its passes alone.
+            tolerance = None if increment else crf.tolerance
+            convergence = convergence_of(settings.algorithm, tolerance, settles=not increment)
+            train(*problem, settings, run, convergence, scratch)
+    trained = run.trained
+
+    template = extraction.template
+    notes = () if template is None else template.notes
+    if template is not None and template.has_edges and not crf.chained:
         notes = (*notes, f"{type(crf).__name__} has no label pairs: the template's B lines are left out")
-    facts = TrainingFacts(
+    training = TrainingFacts(
         seen,
         len(trained.history),
         trained.objective,
@@ -188,52 +173,39 @@ def fit_crf(
     )
     parameters = replace(start, weights=trained.weights)
     # A stretch of learning may bring back a weight that is 0 now; the end of training settles it.
+    parameters = parameters if increment else parameters.pruned()
     stage = None if staged is None else staged.first
-    return FittedCRF(parameters if increment else parameters.pruned(), extraction, facts, trained.history, stage)
+    return FittedCRF(parameters, extraction, training, trained.history, stage)
 
 
-def _documented(sentences: Sentences, extraction: Extraction, known: bool = False) -> Sentences:
-    """Sentences with what their documents say of words."""
-    return replace(sentences, X=extraction.documented(as_sentences(sentences.X), sentences.documents, known=known))
-
-
-@contextmanager
-def watching(crf: CRF, monitor: Monitor, files: RunFiles, facts: dict[str, Any]) -> Iterator[Journal]:
-    """Open the files of a run and tell users how it goes; facts must be the same for it to be resumed."""
-    with (
-        narrating(crf.verbose, budget_of(crf)) as tell,
-        files.opened(facts) as (monitor.checkpoint, journal),
-    ):
-        monitor.reports = [tell.passed, journal.passed]
-        yield journal
-
-
-def note_end(journal: Journal, trained: Trained) -> None:
-    """Write down why a run ended."""
-    seconds = trained.history[-1].seconds if trained.history else 0.0
-    journal.write("end", {"reason": trained.reason, "objective": trained.objective, "seconds": seconds})
-
-
-def _compiled(crf: CRF, sentences: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered | None:
-    """What a compiled corpus holds; None for sentences of another kind."""
-    X = sentences.X
-    if not isinstance(X, CompiledCorpus):
-        return None
-    X.check_use(extraction, fresh=before is None and sentences.y is None, min_frequency=crf.min_frequency)
-    return _Numbered(X.labelled, X.features, X.states, X.edges)
+def _documented(dev: Sentences, extraction: Extraction) -> Sentences:
+    """A dev set with what its documents say of words."""
+    return replace(dev, X=extraction.documented(as_sentences(dev.X), dev.documents, known=True))
 
 
 def _numbered(crf: CRF, sentences: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered:
     """Number the attributes of sentences; those of a model that is trained on keep their numbers."""
-    X, edges = as_sentences(sentences.X), as_sentences(sentences.edges)
+    X, y, edges = sentences.X, sentences.y, as_sentences(sentences.edges)
+    if isinstance(X, CompiledCorpus):
+        X.check_use(extraction, fresh=before is None and y is None, min_frequency=crf.min_frequency)
+        match_lengths(X.features.offsets, X.labelled)
+        return _Numbered(X.labelled, X.features, X.states, X.edges)
     if edges is not None and not crf.chained:
-        raise InputError(f"edges: expected none for {type(crf).__name__}, whose labels do not see each other, got some")
-    labelled = read_labels(X, sentences.y)
+        raise InputError(
+            "edges: expected none for {type}, whose labels do not see each other, got some", type=type(crf).__name__
+        )
+    X = extraction.documented(as_sentences(X), sentences.documents)
+    labelled = read_labels(X, y)
     if before is not None:
         bits = None if before.states is not None else before.structure.num_attributes.bit_length() - 1
         if bits != extraction.hash_bits:
-            raise InputError(f"hash_bits: expected {bits}, as the model has it, got {extraction.hash_bits}")
+            raise InputError(
+                "hash_bits: expected {bits}, as the model has it, got {hash_bits}",
+                bits=bits,
+                hash_bits=extraction.hash_bits,
+            )
     built = extraction.build(X, edges, crf.min_frequency)
+    match_lengths(built.features.offsets, labelled)
     if before is None or before.states is None:
         return _Numbered(labelled, built.features, built.states, built.edges)
     states = before.states.extended(built.states or ())
@@ -244,13 +216,43 @@ def _numbered(crf: CRF, sentences: Sentences, extraction: Extraction, before: Pa
     return _Numbered(labelled, features, states, edge_names)
 
 
+def _lesson(
+    crf: CRF,
+    labelled: LabelledTokens,
+    before: Parameters | None,
+    teaching: Teaching | None,
+    sample_weight: ArrayLike | None,
+) -> Lesson:
+    """Settle the labels, those of the model that is trained on and of a teacher among them, and the rules."""
+    if teaching is not None:
+        scheme, sample_weight = teaching.scheme, teaching.sample_weight(sample_weight)
+    else:
+        scheme = scheme_of(labelled, crf.scheme) if before is None or crf.scheme != "auto" else before.scheme
+    if crf.tolerance is not None and (place := labelled.unknown()) is not None:
+        raise InputError(
+            "tolerance: expected labels that are all known, got others, as in {place}: the objective is not "
+            "convex then, and nothing is proven about its optimum; stop by epsilon and delta",
+            place=place[0],
+        )
+    more = (*(() if before is None else before.labels), *(() if teaching is None else teaching.labels))
+    return prepare(
+        labelled,
+        scheme=scheme,
+        on_illegal=crf.on_illegal,
+        names=lambda labelled: _labels(crf, labelled, more, scheme),
+        sample_weight=sample_weight,
+        label_weights=crf.label_weights,
+    )
+
+
 def _labels(crf: CRF, labelled: LabelledTokens, more: Sequence[str], scheme: str | None) -> list[str]:
     """All labels, sorted: those of the sentences, and those of the model that is trained on and of a teacher."""
     dictionary = crf.dictionary
     if dictionary is not None and dictionary.priority != "feature" and scheme is None:
         raise InputError(
-            f"dictionary: expected a tag scheme to write its matches in (priority {dictionary.priority!r}), "
-            'got none; pass scheme="auto" or its name'
+            "dictionary: expected a tag scheme to write its matches in (priority {priority!r}), got none; pass "
+            'scheme="auto" or its name',
+            priority=dictionary.priority,
         )
     labels = complete_labels({*used_labels(labelled), *more}, scheme)
     if dictionary is not None and dictionary.priority != "feature" and scheme is not None:
@@ -269,7 +271,6 @@ def _start(
     """Say which weights there are: 0, or those of the model that is trained on."""
     labels, features, unsure = lesson.labels, numbered.features, bool(lesson.labelled.sets)
     hashed = 0 if extraction.hash_bits is None else 1 << extraction.hash_bits
-    pairs = chosen_pairs(crf.edge_pairs, labels)
     structure = structure_of(
         features,
         targets.labels,
@@ -278,7 +279,7 @@ def _start(
         num_edges=(0 if features.edges is None else hashed) if numbered.edges is None else len(numbered.edges),
         all_states=crf.all_possible_states or unsure,
         all_transitions=crf.all_possible_transitions or unsure,
-        edge_pairs="all" if unsure and isinstance(pairs, str) else pairs,
+        edge_pairs="all" if crf.all_possible_transitions or unsure else "observed",
         transitions=crf.chained and (extraction.template is None or extraction.template.label_bigrams),
         start=bool(crf.start_end),
         end=bool(crf.start_end),
@@ -286,8 +287,10 @@ def _start(
     if crf.min_feature_frequency > 0:
         if (place := lesson.labelled.unknown()) is not None:
             raise InputError(
-                f"min_feature_frequency: expected 0 where labels are not known, as in {place[0]}, got "
-                f"{shown_value(crf.min_feature_frequency)}; min_frequency counts attributes without labels"
+                "min_feature_frequency: expected 0 where labels are not known, as in {place}, got "
+                "{min_feature_frequency}; min_frequency counts attributes without labels",
+                place=place[0],
+                min_feature_frequency=shown_value(crf.min_feature_frequency),
             )
         structure = without_rare(structure, features, targets, crf.min_feature_frequency)
     if before is not None:
@@ -296,35 +299,9 @@ def _start(
     return Parameters(tuple(labels), lesson.scheme, structure, weights, numbered.states, numbered.edges)
 
 
-def _check_known(crf: CRF, lesson: Lesson) -> None:
-    """Refuse a tolerance where labels are not known: the objective is not convex then."""
-    if crf.tolerance is not None and (place := lesson.labelled.unknown()) is not None:
-        raise InputError(
-            f"tolerance: expected labels that are all known, got others, as in {place[0]}: the objective is not convex "
-            "then, and nothing is proven about its optimum; stop by epsilon and delta"
-        )
-
-
-def chosen_pairs(pairs: Any, labels: Sequence[str]) -> str | IntArray:
-    """Label pairs for edge attributes: "observed", "all", or the numbers of listed ones, ascending."""
-    if isinstance(pairs, str):
-        if pairs not in ("observed", "all"):
-            raise InputError(
-                f'edge_pairs: expected "observed", "all" or a list of label pairs, got {shown_value(pairs)}'
-            )
-        return pairs
-    if not is_listing(pairs):
-        raise InputError(f'edge_pairs: expected "observed", "all" or a list of label pairs, got {shown_value(pairs)}')
-    numbers = {label: number for number, label in enumerate(labels)}
-    keys = set()
-    for pair in pairs:
-        named = isinstance(pair, tuple | list) and all(isinstance(label, str) and label in numbers for label in pair)
-        if not named or len(pair) != 2:
-            raise InputError(
-                f"edge_pairs: expected pairs (label before, label) of {', '.join(labels)}, got {shown_value(pair)}"
-            )
-        keys.add(numbers[pair[0]] * len(labels) + numbers[pair[1]])
-    return np.array(sorted(keys), np.int64)
+def precision_for(crf: CRF) -> str:
+    """Return the precision that the tolerance asks for: float32 proves no smaller gap."""
+    return "float64" if crf.tolerance is not None and crf.tolerance <= FINEST else "auto"
 
 
 def settings_for(crf: CRF, now: int, seen: int, warm: bool, increment: bool) -> Settings:
@@ -333,16 +310,16 @@ def settings_for(crf: CRF, now: int, seen: int, warm: bool, increment: bool) -> 
     A stretch goes on with the steps of a stochastic descent over all that was seen: η = η_0 / (1 + η_0·k·2·c2/B)
     after k of B sentences. A step size that is tried out on a few sentences would fit them and nothing else.
     """
-    rest: dict[str, Any] = {"memory": crf.memory, "seed": seed_of(crf.random_state), "precision": crf.precision}
-    rest["local"] = crf.local
+    algorithm, seed = algorithm_of(crf.algorithm), seed_of(crf.random_state)
     if not increment:
-        # Stochastic passes would lead away from where the last fit ended.
-        passes = 0 if warm and crf.algorithm == "auto" and crf.passes is None else crf.passes
-        return Settings(crf.algorithm, crf.c1, crf.c2, passes=passes, options=crf.options, **rest)
-    rate = RATE / (1 + RATE * 2 * crf.c2 * (seen - now) / seen)
-    options = {"rate": rate, **(crf.options or {})} if crf.algorithm == "sgd" else {"rate": rate}
+        if warm and isinstance(algorithm, Auto) and algorithm.passes is None:
+            algorithm = replace(algorithm, passes=0)  # stochastic passes would lead away from where the last fit ended
+        return Settings(algorithm, crf.c1, crf.c2, seed, precision_for(crf), crf.local)
+    first = RATE / (1 + RATE * 2 * crf.c2 * (seen - now) / seen)
+    stretch = algorithm if isinstance(algorithm, SGD) else SGD(passes=getattr(algorithm, "passes", None))
+    stretch = replace(stretch, passes=stretch.passes or 1, rate=first if stretch.rate is None else stretch.rate)
     share = now / seen
-    return Settings("sgd", share * crf.c1, share * crf.c2, passes=crf.passes or 1, options=options, **rest)
+    return Settings(stretch, share * crf.c1, share * crf.c2, seed, local=crf.local)
 
 
 def _facts(
@@ -370,25 +347,25 @@ def _facts(
     }
 
 
-def budget_of(crf: CRF) -> Budget:
+def budget_of(crf: Any) -> Budget:
     """Return when training stops at the latest, and by tolerance."""
-    uses = ALGORITHMS[crf.algorithm].uses
-    passes = crf.passes if "passes" in uses and "memory" not in uses else None  # no other passes follow
+    algorithm = algorithm_of(crf.algorithm)
+    passes = None if isinstance(algorithm, Auto) else getattr(algorithm, "passes", None)  # no other passes follow
     limits = [limit for limit in (crf.max_iterations, passes) if limit is not None]
-    period = crf.period if crf.tolerance is None else 0
-    return Budget(min(limits, default=None), crf.max_seconds, period, crf.delta, crf.tolerance)
+    how = convergence_of(algorithm)
+    tolerance = getattr(crf, "tolerance", None)  # a semi-CRF has none
+    period = how.period if tolerance is None else 0
+    return Budget(min(limits, default=None), crf.max_seconds, period, how.delta, tolerance)
 
 
-def monitor_of(crf: CRF, dev: Callable[[Float64Array], float] | None, increment: bool) -> Monitor:
-    settles = not increment and crf.tolerance is None
-    return Monitor(
-        epsilon=crf.epsilon if settles else 0.0,
-        period=crf.period,
-        delta=crf.delta if settles else 0.0,
-        tolerance=None if increment else crf.tolerance,
+def run_of(crf: Any, *, increment: bool = False, **files: Any) -> Run:
+    """Return what happens around a training; arguments as of `Run`."""
+    return Run(
         max_iterations=crf.max_iterations,
         max_seconds=crf.max_seconds,
-        dev=dev,
         patience=None if increment else crf.patience,
         callbacks=crf.callbacks,
+        verbose=crf.verbose,
+        budget=budget_of(crf),
+        **files,
     )

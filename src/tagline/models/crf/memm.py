@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tagline.models.crf.estimator import CRF
+from tagline.models.crf.settings import MEMM_CLASHES, UNCHAINED_CLASHES
 from tagline.models.crf.tagger import MaxEntTagger, MEMMTagger
 
 
@@ -36,15 +37,15 @@ class MEMM(MEMMTagger, CRF):
     """
 
     local: ClassVar[bool] = True
-    algorithms: ClassVar[tuple[str, ...]] = ("auto", "lbfgs", "owlqn", "sgd", "gd", "iis")
+    clashes = MEMM_CLASHES
 
 
 class MaxEnt(MaxEntTagger, CRF):
     """A maximum-entropy classifier of tokens: each label from the features of its token alone.
 
-    Arguments are those of `CRF`, but for those of label pairs: `all_possible_transitions` and `edge_pairs` are not
-    used, B lines of a template are left out. The objective is Σ over tokens of −log p(y_n | x), plus
-    c1·|w|₁ + c2·|w|². It is logistic regression with a CRF's features and files.
+    Arguments are those of `CRF`; `all_possible_transitions` is not used, B lines of a template are left out. The
+    objective is Σ over tokens of −log p(y_n | x), plus c1·|w|₁ + c2·|w|². It is logistic regression with a CRF's
+    features and files.
 
     With a tag scheme, tokens are learned one by one all the same; the rules hold in answers: p(y | x, y is legal).
 
@@ -55,3 +56,4 @@ class MaxEnt(MaxEntTagger, CRF):
 
     local: ClassVar[bool] = True
     chained: ClassVar[bool] = False
+    clashes = UNCHAINED_CLASHES

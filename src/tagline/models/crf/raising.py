@@ -31,8 +31,10 @@ from tagline.models.crf.second_order import Pruner
 from tagline.ragged import take_rows
 from tagline.readers.rules import Rules
 from tagline.training.algorithms import Settings, train
+from tagline.training.choices import SGD, Auto
+from tagline.training.iteration import Convergence
 from tagline.training.likelihood import Targets
-from tagline.training.monitor import DIVERGED, Monitor
+from tagline.training.run import DIVERGED, Run
 from tagline.training.running.checkpoints import Checkpoint, State
 from tagline.types import BoolArray, Float64Array, IntArray
 
@@ -73,11 +75,11 @@ class FirstOrder:
         ended: why no pass of the second order can follow: the time is over, or Ctrl-C came; None where one can.
     """
 
-    def __init__(self, crf: CRF, start: Parameters, rules: Rules | None, settings: Settings, run: Monitor) -> None:
+    def __init__(self, crf: CRF, start: Parameters, rules: Rules | None, settings: Settings, run: Run) -> None:
         self.start, self.rules, self.prune, self.run = start, rules, float(crf.prune or 0.0), run
         sparse = settings.c1 > 0
-        algorithm = "auto" if sparse else "sgd"
-        self.settings = replace(settings, algorithm=algorithm, passes=PRUNING_PASSES, options=None)
+        algorithm = Auto(passes=PRUNING_PASSES) if sparse else SGD(passes=PRUNING_PASSES)
+        self.settings = replace(settings, algorithm=algorithm)
         self.ended: str | None = None
         self.limits: dict[str, Any] = {
             "max_iterations": SPARSE_PASSES if sparse else None,
@@ -89,7 +91,6 @@ class FirstOrder:
     @property
     def checkpoint(self) -> Checkpoint:
         """Return the file of the run."""
-        assert self.run.checkpoint is not None
         return self.run.checkpoint
 
     def _kept_state(self) -> State | None:
@@ -107,26 +108,23 @@ class FirstOrder:
             return weights
         arrays = {f"weights {k}": done for k, done in enumerate(self.done)}
         self.checkpoint.beside = {PRUNING: State({"done": number}, arrays)}
-        monitor = Monitor(
-            epsilon=0.0,
-            delta=0.0,
-            started=self.run.started,
-            checkpoint=self.checkpoint,
-            clock=self.run.clock,
-            **self.limits,
-        )
-        trained = train(self.start.structure, features, targets, self.rules, weights, self.settings, monitor)
-        self.run.started = monitor.started
+        run = Run(save_every=self.run.save_every, clock=self.run.clock, **self.limits)
+        run.started, run.checkpoint = self.run.started, self.checkpoint
+        never = Convergence(epsilon=0.0, delta=0.0)
+        trained = train(self.start.structure, features, targets, self.rules, weights, self.settings, run, never)
+        self.run.started = run.started
         if trained.reason.startswith(DIVERGED):
             raise TrainingError(
-                "fit: expected an objective and weights that are finite, got others: the first-order model that prunes "
-                f"{trained.reason}; scale the values of features, or raise c2"
+                "fit: expected an objective and weights that are finite, got others: the first-order model that "
+                "prunes {reason}; scale the values of features, or raise c2",
+                reason=trained.reason,
             )
         if trained.reason in ("interrupted", "time budget"):
             self.ended = trained.reason
         else:
             self.done.append(trained.weights)
-        return trained.weights
+        learned: Float64Array = trained.weights
+        return learned
 
     def prune_labels(
         self, second: Parameters, features: Features, targets: Targets

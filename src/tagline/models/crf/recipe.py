@@ -14,6 +14,7 @@ from tagline.features.lexicons.gazetteers import dictionary_lines, learn_diction
 from tagline.features.templates.choosing import choose_set, named_template
 from tagline.features.templates.sets import load_set
 from tagline.features.templates.template import Template
+from tagline.messages import message
 from tagline.models.contract import Model
 from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
 from tagline.models.crf.estimator import CRF
@@ -22,14 +23,14 @@ from tagline.models.crf.fitting import budget_of
 from tagline.models.crf.teaching import joined_corpus
 from tagline.models.cutting import cut_for
 from tagline.models.files import load_tagger
-from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress, introduce
-from tagline.models.remote import RemoteCorpus
+from tagline.models.recipes import Budget, Recipe, check_progress, fitted
 from tagline.readers import format_of, read
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import TAG, Corpus
 from tagline.readers.detection import detect
 from tagline.readers.streams import StreamFormat, read_stream
 from tagline.readers.training_files import LabelledFiles, check_labels
+from tagline.settings import check_settings
 
 
 class CRFRecipe(Recipe):
@@ -42,73 +43,85 @@ class CRFRecipe(Recipe):
     @property
     def budget(self) -> Budget:
         """The limit of passes and seconds, and the tolerance."""
-        return budget_of(self.kind.estimator(**self.settings))
+        return budget_of(self.model)
 
     @property
     def template(self) -> str | None:
         """Where the template comes from."""
         return None if self.chosen is None else self.chosen.source
 
-    def check(self, tell: Reporter) -> None:
-        """Refuse a template that is not there, and options that exclude each other."""
-        self.check_files()
-        if self.run.get("cache") is not None and self.settings.get("min_frequency", 0) > 1:
-            raise InputError(
-                "--cache, --min-frequency: expected one of them, got both; compiled data keep every attribute"
-            )
-        if self.run.get("cache") is not None:
-            self._check_cache()
-        if self.run.get("dictionary") is not None and self.run.get("learn_dictionary"):
-            raise InputError("--dictionary, --learn-dictionary: expected one of them, got both")
-        if self.run.get("teacher") is not None:
-            if self.run.get("cache") is not None:
-                raise InputError("--cache, --teacher: expected one of them, got both; a teacher reads the sentences")
-            self.teacher = load_tagger(self.run["teacher"])
-        for name in ("teacher_weight", "unlabelled"):
-            if self.teacher is None and self.run.get(name) is not None:
-                raise InputError(f"--{name.replace('_', '-')}: expected --teacher MODEL beside it, got none")
-        if self.run.get("template") is not None:
-            self.named = named_template(self.run["template"])
+    @property
+    def cache(self) -> str | None:
+        """A folder for compiled sentences."""
+        return getattr(self.files, "cache", None)
+
+    def check(self) -> None:
+        """Refuse settings that cannot be meant, and a template or a teacher that is not there."""
+        super().check()
+        if self.cache is not None:
+            if self.model.min_frequency > 1:
+                raise InputError(
+                    "--cache, --min-frequency: expected one of them, got both; compiled data keep every attribute"
+                )
+            if asked := self.beyond_compiled():
+                raise InputError(
+                    "--cache, --{asked}: expected one of them, got both; compiled data hold the attributes of the "
+                    "template alone",
+                    asked=asked[0].replace("_", "-"),
+                )
+        check_settings(self.model)
+        if (teacher := getattr(self.files, "teacher", None)) is not None:
+            self.teacher = load_tagger(teacher)
+        if self.files.template is not None:
+            self.named = named_template(self.files.template)
 
     def beyond_compiled(self) -> list[str]:
-        """Return the knowledge that is asked for and that compiled data do not hold."""
+        """Return the knowledge that is asked for and that compiled data do not hold, by the names of settings."""
         usual = {"clusters": None, "vectors": None, "stages": 1, "mentions": 0}
-        asked = [name for name, value in usual.items() if self.settings.get(name, value) not in (None, value)]
-        return asked + [name for name in ("dictionary", "learn_dictionary", "documents") if self.run.get(name)]
+        asked = [name for name, value in usual.items() if getattr(self.model, name) not in (None, value)]
+        return asked + [
+            name for name in ("dictionary", "learn_dictionary", "documents") if getattr(self.files, name, None)
+        ]
 
-    def _check_cache(self) -> None:
-        """Refuse knowledge beside compiled data."""
-        if asked := self.beyond_compiled():
-            raise InputError(
-                f"--cache, --{asked[0].replace('_', '-')}: expected one of them, got both; compiled data hold the "
-                "attributes of the template alone"
-            )
-
-    def read(self, files: LabelledFiles, path: str, dev: Corpus | None, tell: Reporter) -> Material:
+    def read(self, reading: LabelledFiles, path: str, dev: Corpus | None) -> Any:
         """Read sentences, or their beginning where they are compiled; choose a template that suits them."""
-        cached = self.run.get("cache") is not None
-        sample = _first_block(files, path) if cached else files.read(path)
+        cached = self.cache is not None
+        sample = _first_block(reading, path) if cached else reading.read(path)
         template, why = self._template(sample, dev)
-        data = self._compiled(files, path, template, tell) if cached else self._matched(sample)
-        introduce(data, (), tell)
-        if (dictionary := self.settings.get("dictionary")) is not None:
-            tell.say(f"dictionary of {len(dictionary):,} phrases, types {', '.join(dictionary.types)}")
-        self._introduce_template(self.chosen or template, why, tell)
+        data = self._compiled(reading, path, template) if cached else self._matched(sample)
+        self.introduce(data)
+        if (dictionary := self.model.dictionary) is not None:
+            self.tell.say(
+                message(
+                    "dictionary of {num_dictionary:,} phrases, types {types}",
+                    num_dictionary=len(dictionary),
+                    types=", ".join(dictionary.types),
+                )
+            )
+        self._introduce_template(self.chosen or template, why)
+        self.problems = sample.problems
         if sample.problems:
-            tell.say(f"skipped {len(sample.problems)} broken sentences; the first: {sample.problems[0]}")
-        return Material(data, sample.problems)
+            self.tell.say(
+                message(
+                    "skipped {num_problems} broken sentences; the first: {problems}",
+                    num_problems=len(sample.problems),
+                    problems=sample.problems[0],
+                )
+            )
+        return data
 
-    def read_remote(self, data: RemoteCorpus, dev: Corpus | None, tell: Reporter) -> Material:
+    def read_remote(self, data: Any, dev: Corpus | None) -> Any:
         """Take sentences that other processes hold; the first of them choose the template."""
-        if not self.remote:
-            return super().read_remote(data, dev, tell)
-        if self.run.get("cache") is not None:
+        super().read_remote(data, dev)
+        if self.cache is not None:
             raise InputError("--cache, --ray: expected one of them, got both; workers compile on their own disks")
         for name in ("dictionary", "learn_dictionary", "documents"):
-            if self.run.get(name):
-                raise InputError(f"--{name.replace('_', '-')}, --ray: expected one of them, got both; leave out --ray")
-        self._introduce_template(*self._template(data.sample(), dev), tell)
-        return Material(data)
+            if getattr(self.files, name):
+                raise InputError(
+                    "--{name}, --ray: expected one of them, got both; leave out --ray", name=name.replace("_", "-")
+                )
+        self._introduce_template(*self._template(data.sample(), dev))
+        return data
 
     def _template(self, sample: Corpus, dev: Corpus | None) -> tuple[Template, str]:
         """Choose a template that suits the sentences, and say why where it was not named."""
@@ -120,11 +133,15 @@ class CRFRecipe(Recipe):
                 template.check_columns([column for column in corpus.names if column != TAG])
         return template, why
 
-    def _introduce_template(self, template: Template, why: str, tell: Reporter) -> None:
+    def _introduce_template(self, template: Template, why: str) -> None:
         shown = template.source.removesuffix(".txt") if why else template.source
-        tell.say(f"template {shown}: {why}; --template names another" if why else f"template {shown}")
+        self.tell.say(
+            message("template {shown}: {why}; --template names another", shown=shown, why=why)
+            if why
+            else message("template {shown}", shown=shown)
+        )
         for note in template.notes:
-            tell.say(note)
+            self.tell.say(note)
 
     def _matched(self, corpus: Corpus) -> Corpus:
         """Take over a dictionary, of files or of the corpus itself; the template gets lines for it where it has none.
@@ -133,15 +150,16 @@ class CRFRecipe(Recipe):
         there when new sentences are tagged.
         """
         columns = [name for name in corpus.names if name != TAG]
-        if (paths := self.run.get("dictionary")) is not None:
-            self.settings["dictionary"] = dictionary_for(corpus, paths)
-        elif self.run.get("learn_dictionary"):
+        if (paths := self.files.dictionary) is not None:
+            self.model.dictionary = dictionary_for(corpus, paths)
+        elif self.files.learn_dictionary:
             scheme = detect(corpus).scheme
             if scheme is None:
                 raise InputError(
-                    f"--learn-dictionary: expected tags of a tag scheme, such as B-PER, got others in {corpus.source}"
+                    "--learn-dictionary: expected tags of a tag scheme, such as B-PER, got others in {source}",
+                    source=corpus.source,
                 )
-            self.settings["dictionary"], corpus = learn_dictionary(corpus, scheme.name)
+            self.model.dictionary, corpus = learn_dictionary(corpus, scheme.name)
         else:
             return corpus
         template = self.chosen
@@ -151,49 +169,58 @@ class CRFRecipe(Recipe):
                 raise InputError("--dictionary: expected a template in the language of CRF++, got one of Wapiti's")
             lines = ["", "# dictionary", *dictionary_lines(len(columns)), ""]
             self.chosen = Template.parse("\n".join([template.text.rstrip("\n"), *lines]), template.source)
-        dictionary: Dictionary = self.settings["dictionary"]
+        dictionary: Dictionary = self.model.dictionary
         return corpus if dictionary.priority != "feature" else with_matches(corpus, dictionary, columns)
 
-    def fit(self, material: Material, dev: Corpus | None, tell: Reporter) -> Model:
+    def fit(self, data: Any, dev: Corpus | None) -> Model:
         """Train; Ctrl-C before the first pass is done is a `KeyboardInterrupt`."""
-        model: CRF = self.kind.estimator(self.chosen, **self.settings, callbacks=(tell.passed,))
-        files = self.files(tell)
+        tell, files, run_files = self.tell, self.files, self.run_files()
         taught: dict[str, Any] = {}
         if self.teacher is not None:
             taught["teacher"] = self.teacher
-            if (share := self.run.get("teacher_weight")) is not None:
-                taught["teacher_weight"] = share
-            if (path := self.run.get("unlabelled")) is not None:
-                tell.stage(f"reading {path}")
-                taught["unlabelled"] = more = read_unlabelled(path, self.teacher)
-                tell.say(f"and from {len(more):,} sentences, {more.num_tokens:,} tokens, of {path} without tags")
-            tell.stage(f"asking {self.run['teacher']}")
+            if files.teacher_weight is not None:
+                taught["teacher_weight"] = files.teacher_weight
+            if files.unlabelled is not None:
+                tell.stage(message("reading {unlabelled}", unlabelled=files.unlabelled))
+                taught["unlabelled"] = more = read_unlabelled(files.unlabelled, self.teacher)
+                tell.say(
+                    message(
+                        "and from {num_more:,} sentences, {num_tokens:,} tokens, of {unlabelled} without tags",
+                        num_more=len(more),
+                        num_tokens=more.num_tokens,
+                        unlabelled=files.unlabelled,
+                    )
+                )
+            tell.stage(message("asking {teacher}", teacher=files.teacher))
         else:
-            tell.stage("numbering features")
-        model.fit(material.data, X_dev=dev, **taught, **self.documents(material.data, dev), **files)
-        model.callbacks = ()
-        check_progress(model, self.noun, resumable="checkpoint" in files)
+            tell.stage(message("numbering features"))
+        model: CRF = self.model
+        model.features = self.chosen
+        fitted(model, data, X_dev=dev, **taught, **self.documents(data, dev), **run_files)
+        check_progress(model, self.noun, resumable="checkpoint" in run_files)
         return model
 
-    def _compiled(self, files: LabelledFiles, path: str, template: Template, tell: Reporter) -> CompiledCorpus:
+    def _compiled(self, reading: LabelledFiles, path: str, template: Template) -> CompiledCorpus:
         """The compiled corpus of a file; that of last time where neither the file nor how it is read has changed."""
-        cache, bits = self.run["cache"], self.settings.get("hash_bits")
+        cache, bits = str(self.cache), self.model.hash_bits
         folder = Path(cache)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"--cache: expected a folder, got {cache} ({error.strerror})") from None
+            raise InputError(
+                "--cache: expected a folder, got {cache} ({strerror})", cache=cache, strerror=error.strerror
+            ) from None
         status = os.stat(path)
-        facts = (os.path.abspath(path), status.st_size, status.st_mtime_ns, template.text, bits, files)
+        facts = (os.path.abspath(path), status.st_size, status.st_mtime_ns, template.text, bits, reading)
         target = folder / f"{Path(path).stem}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}.compiled"
         if target.exists():
-            tell.say(f"using {target}, compiled before")
+            self.tell.say(message("using {target}, compiled before", target=target))
             return CompiledCorpus.open(target)
-        blocks = iter_columns(path, encoding=files.encoding, strict=not files.lenient)
-        chosen = (files.choose(block) for block in blocks if len(block))
+        blocks = iter_columns(path, encoding=reading.encoding, strict=not reading.lenient)
+        chosen = (reading.choose(block) for block in blocks if len(block))
 
         def compiling(done: int) -> None:
-            tell.stage(f"compiling {path}: {done:,} tokens")
+            self.tell.stage(message("compiling {path}: {done:,} tokens", path=path, done=done))
 
         return compile_corpus(chosen, target, template, hash_bits=bits, progress=compiling)
 
@@ -214,15 +241,15 @@ def read_unlabelled(path: str, teacher: Model) -> Corpus:
     how = StreamFormat(form, sure=False, by_character=single, encoding="auto", split=True, columns=columns)
     blocks = [block.corpus for block in read_stream(path, how, cut)]
     if not blocks:
-        raise InputError(f"{path}: expected sentences, got none")
+        raise InputError("{path}: expected sentences, got none", path=path)
     return joined_corpus(blocks)
 
 
 def _first_block(files: LabelledFiles, path: str) -> Corpus:
     """The beginning of a training file, to choose by."""
     if format_of(path, files.form) != "columns" or path == "-":
-        raise InputError(f"--cache: expected a column file to compile, got {path}; leave --cache out")
+        raise InputError("--cache: expected a column file to compile, got {path}; leave --cache out", path=path)
     for block in iter_columns(path, encoding=files.encoding, strict=not files.lenient):
         if len(block):
             return files.choose(block)
-    raise InputError(f"{path}: expected sentences, got none")
+    raise InputError("{path}: expected sentences, got none", path=path)

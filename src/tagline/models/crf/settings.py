@@ -1,126 +1,339 @@
-"""What `CRF` was told, checked before anything is read."""
+"""What `CRF`, `MEMM` and `MaxEnt` may be told, and the files that `tagline train` reads and writes for them."""
 
-from __future__ import annotations
+from collections.abc import Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING, Annotated, Any
 
-from typing import TYPE_CHECKING
-
-from tagline.checks import check_functions, check_number, check_switch, check_verbose, check_whole, seed_of, shown_value
-from tagline.errors import InputError
-from tagline.features.templates.word_functions import MOST_MENTIONS
-from tagline.models.crf.file import MOST_PRUNED
-from tagline.models.labelled import check_labelling_settings
-from tagline.training.algorithms import ALGORITHMS, Settings, check_settings
+from tagline.models.settings import (
+    C1,
+    C2,
+    DATA,
+    MODEL,
+    TRAINING,
+    AlgorithmChoice,
+    Callbacks,
+    DevDocuments,
+    DictionaryFiles,
+    Documents,
+    LabelWeights,
+    MaxIterations,
+    MaxSeconds,
+    MinFrequency,
+    OnIllegal,
+    Patience,
+    RandomState,
+    RunFiles,
+    Scheme,
+    TemplateFile,
+    Verbose,
+    WarmStart,
+    read_files,
+)
+from tagline.settings import FILLED, READ, Clash, Setting, Settings, declarations, declared
+from tagline.training.choices import ALGORITHMS, algorithm_of
 
 if TYPE_CHECKING:
-    from tagline.models.crf.estimator import CRF
-
-SECOND_ORDER = ("auto", "lbfgs", "owlqn", "sgd", "gd")  # algorithms that learn label triples
-SWITCHES = ("all_possible_states", "all_possible_transitions", "start_end", "warm_start")
+    from tagline.features.lexicons.dictionaries import Dictionary
+    from tagline.models.crf.extraction import Way
 
 
-def check_crf(crf: CRF) -> None:
-    """Raise where a setting is of a wrong kind; `Extraction` checks `features`, `hash_bits` and `dictionary`."""
-    check_settings(settings_of(crf))
-    check_whole("stages", crf.stages, 1, 2, wanted="1 or 2")
-    check_whole("mentions", crf.mentions, 0, MOST_MENTIONS, wanted=f"0 to {MOST_MENTIONS}")
-    _check_order(crf)
-    _check_kind(crf)
-    check_labelling_settings(crf.scheme, crf.on_illegal, crf.label_weights)
-    check_number("min_frequency", crf.min_frequency, least=0)
-    check_number("min_feature_frequency", crf.min_feature_frequency, least=0)
-    for name in SWITCHES:
-        check_switch(name, getattr(crf, name))
-    _check_cut(crf)
-    if crf.stages == 2 and crf.warm_start:
-        raise InputError("warm_start: expected False beside stages=2, got True; both stages are learned anew")
-    if crf.stages == 2 and crf.dictionary is not None and crf.dictionary.priority == "feature":
-        raise InputError('dictionary: expected priority "over" or "under" beside stages=2, got "feature"')
-    check_number("vector_scale", crf.vector_scale, wanted="a finite number")
-    check_number("epsilon", crf.epsilon, least=0, finite=False, wanted="0 or more")
-    check_number("delta", crf.delta, least=0, finite=False, wanted="0 or more")
-    _check_tolerance(crf)
-    check_number("max_seconds", crf.max_seconds, least=0, finite=False, optional=True, wanted="0 or more")
-    check_whole("period", crf.period, 0, wanted="0 or more")
-    check_whole("max_iterations", crf.max_iterations, 0, optional=True, wanted="0 or more")
-    check_whole("patience", crf.patience, 1, optional=True, wanted="1 or more")
-    check_functions("callbacks", crf.callbacks)
-    check_verbose(crf.verbose)
+def _moved(name: str, *algorithms: str) -> str:
+    written = " or ".join(f'algorithm="{algorithm}:{name}=…"' for algorithm in algorithms)
+    return f"it belongs to the algorithm: {written} (tagline.training has the classes)"
 
 
-def _check_kind(crf: CRF) -> None:
-    """Refuse what a model that is normalised at each token does not have."""
-    name = type(crf).__name__
-    if crf.algorithm not in crf.algorithms:
-        raise InputError(
-            f"algorithm: expected one of {', '.join(crf.algorithms)} for {name}, got {crf.algorithm!r}, which learns "
-            "whole labellings; use a CRF for it"
-        )
-    if crf.local and crf.stages != 1:
-        raise InputError(f"stages: expected 1 for {name}, got {shown_value(crf.stages)}; a CRF has two stages")
-    if crf.chained:
-        return
-    pairs = {"all_possible_transitions": False, "edge_pairs": "observed"}
-    for setting, default in pairs.items():
-        if (value := getattr(crf, setting)) is not default and not (isinstance(value, str) and value == default):
-            raise InputError(
-                f"{setting}: expected {default!r} for {name}, whose labels do not see each other, got "
-                f"{shown_value(value)}; MEMM and CRF have transitions"
+MOVED = {
+    **{name: _moved(name, "auto", "lbfgs") for name in ("memory", "epsilon", "period", "delta")},
+    "passes": _moved("passes", "auto", "sgd"),
+    "options": 'they belong to the algorithm: algorithm="sgd:rate=0.1" (tagline.training has the classes)',
+    "precision": "numbers are float64 for up to 5,000 tokens and with tolerance=1e-6 or less, else float32",
+    "edge_pairs": "edge attributes are crossed with the label pairs of the training sentences, or with all: "
+    "all_possible_transitions=True",
+    "vector_scale": "scale the numbers themselves: vectors=WordVectors.of(file, scale) of tagline.features.vectors",
+}
+
+
+def of_version_1(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a file of version 0.1, which has those of the algorithm beside it, as they are now."""
+    own = {**{name: settings.get(name) for name in MOVED}, **(settings.get("options") or {})}
+    rest = {name: value for name, value in settings.items() if name not in MOVED}
+    kind = ALGORITHMS.get(str(settings.get("algorithm", "auto")))
+    said = {} if kind is None else {name: own[name] for name in declarations(kind) if own.get(name) is not None}
+    return {**rest, "algorithm": str(kind(**said))} if kind is not None and said else rest
+
+
+def _without(penalty: str) -> Clash:
+    """A penalty, not 0 and not the default, where the algorithm has none."""
+    usual = {"c1": (0.0,), "c2": (0.0, 1.0)}[penalty]
+    able = ", ".join(name for name, kind in ALGORITHMS.items() if penalty in kind.penalties)
+    return Clash(
+        penalty,
+        lambda value: value not in usual,
+        "algorithm",
+        lambda value: penalty not in algorithm_of(value).penalties,
+        f"it has no such penalty; algorithms that have it: {able}",
+        expected="0",
+    )
+
+
+def _able(attribute: str) -> str:
+    return ", ".join(name for name, kind in ALGORITHMS.items() if getattr(kind, attribute))
+
+
+@declared
+class CRFSettings(Settings):
+    """What a feature CRF may be told."""
+
+    moved = MOVED
+
+    features: Annotated[
+        "Way",
+        Setting(
+            'A template (`Template`, the name of a ready-made set such as "english_ner", a path, or a text), a '
+            "function sentence → features of each token, or None where X holds dicts or lists of strings already."
+        ),
+    ] = field(default=None, kw_only=False)
+    algorithm: AlgorithmChoice = "auto"
+    c1: C1 = 0.0
+    c2: C2 = 1.0
+    scheme: Scheme = "auto"
+    on_illegal: OnIllegal = "repair"
+    min_frequency: MinFrequency = 0
+    min_feature_frequency: Annotated[
+        float,
+        Setting(
+            "Leave out an attribute with a label, or a label pair, that is rarer; CRFsuite's feature.minfreq.",
+            least=0,
+            panel=MODEL,
+        ),
+    ] = 0
+    all_possible_states: Annotated[
+        bool, Setting("Weights for attributes with labels never seen together.", panel=MODEL)
+    ] = False
+    all_possible_transitions: Annotated[bool, Setting("Weights for label pairs that were never seen.", panel=MODEL)] = (
+        False
+    )
+    start_end: Annotated[bool, Setting("Weights for the first and the last label.", panel=MODEL)] = False
+    label_weights: LabelWeights = None
+    hash_bits: Annotated[
+        int | None,
+        Setting(
+            "Number attributes by so many bits of a hash and keep no names.",
+            least=1,
+            most="tagline.features.expansion:MOST_HASH_BITS",
+            panel=MODEL,
+        ),
+    ] = None
+    dictionary: Annotated["Dictionary | None", Setting("Phrases and their types, used as their priority says.")] = None
+    clusters: Annotated[
+        Any,
+        Setting(
+            "Words and their clusters, as tagline cluster writes them; several files with commas between.",
+            parse=read_files,
+            file=READ,
+            panel=MODEL,
+        ),
+    ] = None
+    vectors: Annotated[
+        Any,
+        Setting(
+            "Word vectors as features: GloVe, word2vec or fastText as text, .gz or not.",
+            file=READ,
+            panel=MODEL,
+        ),
+    ] = None
+    order: Annotated[
+        int,
+        Setting(
+            "2: weights of label triples, too, as the training data show them.",
+            least=1,
+            most=2,
+            panel=MODEL,
+        ),
+    ] = 1
+    prune: Annotated[
+        float | None,
+        Setting(
+            "With --order 2: leave out labels that order 1 finds less probable at a token, 0.001 for instance; 0, "
+            "none.",
+            least=0,
+            most="tagline.models.crf.file:MOST_PRUNED",
+            panel=MODEL,
+        ),
+    ] = None
+    stages: Annotated[
+        int,
+        Setting(
+            "2: a first model's labels in the rest of the document are features; -DOCSTART- begins a document.",
+            least=1,
+            most=2,
+            panel=MODEL,
+        ),
+    ] = 1
+    mentions: Annotated[
+        int,
+        Setting(
+            "Look at the words beside so many other mentions of a word in its document.",
+            least=0,
+            most="tagline.features.templates.word_functions:MOST_MENTIONS",
+            panel=MODEL,
+        ),
+    ] = 0
+    max_iterations: MaxIterations = None
+    max_seconds: MaxSeconds = None
+    tolerance: Annotated[
+        float | None,
+        Setting(
+            "Stop where the objective is proven to be within this share of its optimum (1e-4: 0.01 %), not by the "
+            "algorithm's epsilon or delta.",
+            above=0,
+            panel=TRAINING,
+        ),
+    ] = None
+    patience: Patience = 10
+    warm_start: WarmStart = False
+    random_state: RandomState = 0
+    verbose: Verbose = False
+    callbacks: Callbacks = ()
+
+    clashes = (
+        _without("c1"),
+        _without("c2"),
+        Clash("prune", bool, "order", 1, "models with order=2 are pruned"),
+        Clash("warm_start", bool, "order", 2, "label triples are learned anew"),
+        Clash("warm_start", bool, "stages", 2, "both stages are learned anew"),
+        Clash(
+            "algorithm",
+            lambda value: not algorithm_of(value).triples,
+            "order",
+            2,
+            "it does not learn label triples",
+            expected=f"one of {_able('triples')}",
+        ),
+        Clash(
+            "tolerance",
+            lambda value: value is not None,
+            "algorithm",
+            lambda value: not algorithm_of(value).proves,
+            f"its passes know no gradient of the whole objective; algorithms that prove how far the optimum is: "
+            f"{_able('proves')}",
+        ),
+        Clash(
+            "tolerance",
+            lambda value: value is not None,
+            "c2",
+            lambda value: not value > 0,
+            "without the penalty c2 nothing is proven about the optimum: raise c2, or stop by epsilon and delta",
+        ),
+        *(
+            Clash(
+                "min_feature_frequency",
+                bool,
+                asked,
+                bool,
+                "a feature that was never seen has frequency 0; leave one of the two out",
             )
+            for asked in ("all_possible_states", "all_possible_transitions")
+        ),
+        Clash(
+            "dictionary",
+            lambda value: getattr(value, "priority", "") == "feature",
+            "stages",
+            2,
+            "its matches would be features of both stages",
+            expected='priority "over" or "under"',
+        ),
+    )
 
 
-def _check_order(crf: CRF) -> None:
-    """Refuse what a second-order model does not have, and pruning without one."""
-    check_whole("order", crf.order, 1, 2, wanted="1 or 2")
-    check_number("prune", crf.prune, least=0, most=MOST_PRUNED, optional=True, wanted="a number from 0 to 0.5, or None")
-    if crf.order == 1:
-        if crf.prune:
-            raise InputError(
-                f"prune: expected None with order=1, got {shown_value(crf.prune)}; models with order=2 are pruned"
-            )
-        return
-    if crf.local:
-        raise InputError(f"order: expected 1 for {type(crf).__name__}, got 2; a CRF has label triples")
-    if crf.algorithm not in SECOND_ORDER:
-        raise InputError(
-            f"algorithm: expected one of {', '.join(SECOND_ORDER)} with order=2, got {crf.algorithm!r}, which does not "
-            "learn label triples"
-        )
-    if crf.warm_start:
-        raise InputError("warm_start: expected False with order=2, got True; label triples are learned anew")
+LOCAL_CLASHES = (
+    *CRFSettings.clashes,
+    Clash("order", 2, "", None, "a CRF has label triples"),
+    Clash("stages", 2, "", None, "a CRF has two stages"),
+)
+"""What models that are normalised at each token refuse."""
+
+MEMM_CLASHES = (
+    *LOCAL_CLASHES,
+    Clash(
+        "algorithm",
+        lambda value: not algorithm_of(value).local,
+        "",
+        None,
+        "it learns whole labellings; use a CRF for it",
+        expected=f"one of {_able('local')}",
+    ),
+)
+"""What models refuse that are normalised at each token, after the label before it."""
+
+UNCHAINED_CLASHES = (
+    *LOCAL_CLASHES,
+    Clash("all_possible_transitions", bool, "", None, "its labels do not see each other; a CRF has label pairs"),
+)
+"""What models refuse whose labels do not see each other."""
 
 
-def _check_tolerance(crf: CRF) -> None:
-    """Refuse a tolerance where nothing can be proven."""
-    check_number("tolerance", crf.tolerance, above=0, optional=True)
-    if crf.tolerance is None:
-        return
-    if not ALGORITHMS[crf.algorithm].proves:
-        able = ", ".join(name for name, algorithm in ALGORITHMS.items() if algorithm.proves)
-        raise InputError(
-            f"tolerance: expected None for {crf.algorithm}, whose passes know no gradient of the whole objective, got "
-            f"{shown_value(crf.tolerance)}; algorithms that prove how far the optimum is: {able}"
-        )
-    if not crf.c2 > 0:
-        raise InputError(
-            f"tolerance: expected None beside c2=0, got {shown_value(crf.tolerance)}: without the penalty c2 nothing "
-            "is proven about the optimum; raise c2, or stop by epsilon and delta"
-        )
+@declared
+class FeatureFiles(RunFiles):
+    """What `tagline train` reads and writes for models with features: MEMM and MaxEnt."""
+
+    template: TemplateFile = None
+    cache: Annotated[
+        str | None,
+        Setting(
+            "A folder for compiled training data, which need not fit into memory then.",
+            panel=DATA,
+            file=FILLED,
+        ),
+    ] = None
+    dictionary: DictionaryFiles = None
+    learn_dictionary: Annotated[
+        bool, Setting("Matches of the entities of other training sentences are features.", panel=MODEL)
+    ] = False
+    documents: Documents = None
+    dev_documents: DevDocuments = None
+
+    clashes = (
+        Clash("dictionary", bool, "learn_dictionary", True, "a dictionary is read or learned"),
+        *(
+            Clash(asked, bool, "cache", bool, "compiled data hold the attributes of the template alone")
+            for asked in ("dictionary", "learn_dictionary", "documents")
+        ),
+    )
 
 
-def _check_cut(crf: CRF) -> None:
-    """Refuse a cut by frequency beside settings that ask for features that no sentence shows."""
-    asked = [name for name in ("all_possible_states", "all_possible_transitions") if getattr(crf, name)]
-    if isinstance(crf.edge_pairs, str) and crf.edge_pairs == "all":
-        asked.append('edge_pairs="all"')
-    if crf.min_feature_frequency > 0 and asked:
-        raise InputError(
-            f"min_feature_frequency: expected 0 beside {asked[0]}, got {shown_value(crf.min_feature_frequency)}: a "
-            "feature that was never seen has frequency 0; leave one of the two out"
-        )
+@declared
+class CRFFiles(FeatureFiles):
+    """What `tagline train` reads and writes for a CRF."""
 
+    teacher: Annotated[
+        str | None,
+        Setting(
+            "A model that knows the labels, whose probabilities are learned: a large one teaches a small one.",
+            panel=DATA,
+            file=READ,
+        ),
+    ] = None
+    teacher_weight: Annotated[
+        float | None,
+        Setting(
+            "The share of the teacher where there are tags, above 0; 1 if left out, which leaves the tags out of "
+            "account.",
+            least=0,
+            most=1,
+            panel=DATA,
+        ),
+    ] = None
+    unlabelled: Annotated[
+        str | None,
+        Setting("Sentences without tags for --teacher: columns, JSON lines or raw text.", panel=DATA, file=READ),
+    ] = None
 
-def settings_of(crf: CRF) -> Settings:
-    """Return how a new model is trained."""
-    return Settings(
-        crf.algorithm, crf.c1, crf.c2, crf.memory, crf.passes, seed_of(crf.random_state), crf.precision, crf.options
+    clashes = (
+        *FeatureFiles.clashes,
+        Clash("teacher", bool, "cache", bool, "a teacher reads the sentences"),
+        *(
+            Clash(asked, lambda value: value is not None, "teacher", None, "it is about a teacher: add --teacher MODEL")
+            for asked in ("teacher_weight", "unlabelled")
+        ),
     )

@@ -7,6 +7,7 @@ all, is the first stage of the fitted model. `tagline.features.documents` makes 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.checks import seed_of
-from tagline.errors import InputError
+from tagline.errors import DataWarning, InputError
 from tagline.features.documents import (
     COLUMNS,
     document_columns,
@@ -84,7 +85,9 @@ def first_stage(crf: CRF, X: Any, y: Any, documents: Any, sample_weight: ArrayLi
     def fitted(which: Any) -> CRF:
         share = None if weights is None else weights[which]
         model = type(crf)(**settings)
-        model.fit(bare.take(which), [rows[b] for b in which], sample_weight=share, **within(which))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # the second stage says it, of all sentences
+            model.fit(bare.take(which), [rows[b] for b in which], sample_weight=share, **within(which))
         if model.stop_reason_ == "interrupted":  # what was learned so far is no model of two stages
             raise KeyboardInterrupt
         return model
@@ -125,8 +128,9 @@ def _without_vectors(template: Template) -> Template:
         return template
     if not template.states:
         raise InputError(
-            f"stages: expected a U line without %v in {template.source}, for the first stage looks at no vectors, got "
-            "none; add U00:%x[0,0], or pass stages=1"
+            "stages: expected a U line without %v in {source}, for the first stage looks at no vectors, got none; "
+            "add U00:%x[0,0], or pass stages=1",
+            source=template.source,
         )
     return _of_lines(template, [line for line in template.lines if not line.is_vector])
 

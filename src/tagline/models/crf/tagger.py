@@ -127,8 +127,14 @@ class CRFTagger(ChainModel):
         matches = dictionary is not None and dictionary.priority == "feature"
         by_character = template.source.removesuffix(".txt") in BY_CHARACTER
         added = matches if self._first is None else len(COLUMNS)
-        columns, reads = max(1, template.num_columns - added), self._first is not None or template.num_mentions > 0
-        return Input(columns, template.source, by_character, documents=reads)
+        columns = max(1, template.num_columns - added)
+        return Input(columns, template.source, by_character, documents=self._reads_documents)
+
+    @property
+    def _reads_documents(self) -> bool:
+        """Whether what it says of a sentence depends on the others of its document."""
+        template = self._extraction.template
+        return self._first is not None or (template is not None and template.num_mentions > 0)
 
     def known_tokens(self) -> list[str]:
         """Return tokens that attributes of the template's plainest line name; none where names were hashed away."""
@@ -144,7 +150,9 @@ class CRFTagger(ChainModel):
     def _documented(self, X: Any, documents: Any) -> Any:
         """Return sentences with what their documents say of words: a first stage, and other mentions."""
         self._fitted()
-        if documents is not None and not self.input_.documents:
+        if not self._reads_documents:
+            if documents is None:
+                return X
             raise InputError(
                 "documents: expected None for a model of one stage that looks at no other mentions, got some; train it "
                 "with stages=2 or mentions=2"
@@ -233,7 +241,9 @@ class CRFTagger(ChainModel):
             ids = np.array([*(numbers.get(label, -1) for label in labelled.labels), -1])[labelled.ids]
             left = np.concatenate(kept)
             if len(left) != len(ids):
-                raise InputError(f"y: expected {len(left)} labels, one a token, got {len(ids)}")
+                raise InputError(
+                    "y: expected {num_left} labels, one a token, got {num_ids}", num_left=len(left), num_ids=len(ids)
+                )
             known = labelled.ids >= 0
             pruner.gold_pruned = int((~left[np.arange(len(ids)), ids] | (ids < 0))[known].sum())
         return pruner.report(len(p.labels), gold)
@@ -301,7 +311,9 @@ class CRFTagger(ChainModel):
         names = [name for name in own.names if name != TAG][:width]
         sentence = [own[0].columns[name] for name in names]
         if len([name for name in rest.names if name != TAG]) < len(names):
-            raise InputError(f"documents: expected sentences with the columns {', '.join(names)}, got others")
+            raise InputError(
+                "documents: expected sentences with the columns {names}, got others", names=", ".join(names)
+            )
         rows = [list(other.columns.values())[: len(names)] for other in rest]
         place = rows.index(sentence) if sentence in rows else len(rows)
         if place == len(rows):

@@ -7,7 +7,6 @@ Partial labels forbid states at their tokens; forbidden transitions have expecte
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,15 +19,16 @@ from tagline.models.hmm.emissions.discrete import log_density, shares
 from tagline.models.hmm.emissions.sums import SummedEmission
 from tagline.models.hmm.lanes import Lane, Sum, cut, learns_from_sums, unpacked
 from tagline.models.hmm.parameters import HMMParameters
+from tagline.models.hmm.resuming import REVIVALS, SEARCH, Search, arrays_of, parameters_of, parameters_state
 from tagline.models.hmm.topologies import Topology
-from tagline.training.expectation_maximisation import Climbed, Ledge, Step, climb
+from tagline.training.expectation_maximisation import EM
 from tagline.training.expectations import Expectations
 from tagline.training.lanes import Branch, Tree
-from tagline.training.monitor import Pass
+from tagline.training.run import Run, Trained
+from tagline.training.running.checkpoints import State
 from tagline.types import BoolArray, Float64Array, IntArray
 
 DEAD = 0.1  # tokens: a state that explains less of all data than this is given another chance
-REVIVALS = 3  # chances
 MOST_CELLS = 20_000_000  # of [N, K], up to which dead states are revived
 
 
@@ -136,71 +136,49 @@ def random_chain(topology: Topology, random: np.random.Generator) -> tuple[Float
     return drawn[0], drawn[1:]
 
 
-@dataclass(frozen=True)
-class Limits:
-    """When EM stops."""
+class BaumWelch(EM[HMMParameters]):
+    """EM for an HMM, whose parameters go through checkpoints."""
 
-    max_iterations: int
-    tolerance: float
-    max_seconds: float | None = None
+    def __init__(self, problem: Problem, start: HMMParameters, tolerance: float) -> None:
+        super().__init__(problem.step, start, tolerance=tolerance, active=start.num_parameters())
 
+    def copied(self, weights: HMMParameters) -> dict[str, NDArray[Any]]:
+        return arrays_of(weights)
 
-@dataclass(frozen=True, eq=False)
-class Place:
-    """Where learning from one start stands.
+    def packed(self, copy: HMMParameters) -> State:
+        return parameters_state(copy)
 
-    Attributes:
-        ledge: of the climb that is under way.
-        revivals: how often states were revived before it.
-        best: the best climb before it; None for the first.
-    """
-
-    ledge: Ledge[HMMParameters]
-    revivals: int = 0
-    best: Climbed[HMMParameters] | None = None
+    def unpacked(self, state: State) -> HMMParameters:
+        return parameters_of(state, self.weights)
 
 
 def learn(
     problem: Problem,
-    start: HMMParameters | Place,
-    limits: Limits,
+    start: HMMParameters,
+    tolerance: float,
     random: np.random.Generator,
-    callback: Callable[[Pass, HMMParameters], bool | None] | None = None,
-    keep: Callable[[Place], None] | None = None,
-) -> Climbed[HMMParameters]:
+    run: Run,
+    search: Search | None = None,
+) -> Trained:
     """Climb from a start; states that have died out are revived, and what explains the data better is kept.
 
     Arguments:
-        start: the first parameters, or where learning stood that goes on.
-        keep: called after each step with where learning stands.
+        search: what of learning from several starts is behind; it is in every checkpoint.
     """
-    place = start if isinstance(start, Place) else Place(Ledge(start, start))
-
-    def go(at: Place) -> Climbed[HMMParameters]:
-        step: Step[HMMParameters] = problem.step
-        begun = at.ledge.history  # some of what was free at the start is 0 by now
-        return climb(
-            step,
-            at.ledge,
-            max_iterations=limits.max_iterations,
-            tolerance=limits.tolerance,
-            max_seconds=limits.max_seconds,
-            active=begun[0].active if begun else at.ledge.now.num_parameters(),
-            callback=callback,
-            keep=None if keep is None else lambda ledge: keep(replace(at, ledge=ledge)),
-        )
-
+    search = search or Search()
     while True:
-        climbed, best = go(place), place.best
-        if best is not None and not climbed.objective > best.objective:
-            return best
-        if place.revivals == REVIVALS or not climbed.converged or problem.allowed is not None:
+        run.begin()
+        run.checkpoint.beside = {SEARCH: search.state(random)}
+        climbed, inner = run.finish(BaumWelch(problem, start, tolerance)), search.inner
+        if inner is not None and not climbed.objective > inner.objective:
+            return inner
+        if search.revivals == REVIVALS or not climbed.converged or problem.allowed is not None:
             return climbed
-        dead = _dead(problem, climbed.parameters)
+        dead = _dead(problem, climbed.weights)
         if not dead.any():
             return climbed
-        revived = _revived(problem, climbed.parameters, dead, random)
-        place = Place(Ledge(revived, revived), place.revivals + 1, climbed)
+        start = _revived(problem, climbed.weights, dead, random)
+        search = replace(search, revivals=search.revivals + 1, inner=climbed)
 
 
 def _dead(problem: Problem, p: HMMParameters) -> BoolArray:

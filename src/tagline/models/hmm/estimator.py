@@ -22,63 +22,38 @@ from tagline.models.files import Packed, StoredModel, TrainingFacts
 from tagline.models.hmm.answers import HMMAnswers
 from tagline.models.hmm.emissions import Categorical, Emission, Gaussian, Mixture, Multinomial, Poisson, Symbols
 from tagline.models.hmm.file import SavedHMM, pack, unpack
-from tagline.models.hmm.fitting import FittedHMM, fit_hmm, warn_unconverged
+from tagline.models.hmm.fitting import FittedHMM, fit_hmm, run_of, warn_unconverged
 from tagline.models.hmm.inspection import HMMViews
 from tagline.models.hmm.parameters import HMMParameters, checked, distribution
-from tagline.models.hmm.remote import climb_remote, count_remote
 from tagline.models.hmm.selection import Selection, select_states
-from tagline.models.hmm.settings import Fitting
+from tagline.models.hmm.settings import HMMSettings
+from tagline.models.hmm.specification import Fitting
 from tagline.models.hmm.tables import NO_TABLE, read_series
-from tagline.models.remote import RemoteCorpus
+from tagline.settings import documented
 from tagline.storage import ModelFile, Path
-from tagline.training.monitor import Pass
-from tagline.training.running.callbacks import Callback
+from tagline.training.iteration import Step
 from tagline.training.running.checkpoints import SECONDS
-from tagline.training.running.progress import Budget, narrating
-from tagline.training.running.runs import RunFiles
 from tagline.types import Float64Array
 
 if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF
 
 
-class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[misc]
+@documented
+class HMM(HMMSettings, HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[misc]
     """A hidden Markov model.
 
     `fit` counts where every state is given, runs Baum–Welch where none is, and EM with the known states held where some
     are. The objective of EM is log P(O) plus the log densities of the priors.
 
     Arguments:
-        n_states: how many; left out where y names them.
-        emission: what a state emits: "categorical" (symbols, words), "multinomial", "bernoulli", "poisson", "gaussian",
-            "mixture" (of Gaussians); or a family with its parameters, where EM starts.
-        algorithm: "em", or "viterbi" to learn from the best path alone.
-        smoothing: of counts, where states are given: "add-k", "witten-bell" or "dirichlet" (see `smoothing`).
-        k: of add-k.
-        covariance: "spherical", "diag", "full" or "tied", of Gaussians.
-        n_components: Gaussians of each state, of mixtures.
-        topology: "full", "left-to-right", "cyclic", or booleans ``[K, K]``; what is forbidden stays at 0.
-        scheme: the tag scheme whose rules hold ("BIOES", "BMES", …), "auto" to detect it, None for no rules.
-        on_illegal: training tags that break the rules: "error", "repair", or "drop" the sentence.
-        start_prior, transition_prior, emission_prior: Dirichlet parameters, of 1 (no prior) or more.
-        min_variance: the floor of variances.
-        emission_options: further arguments of the emission family, by name.
-        frozen: parameters that `fit` leaves as they are: "start", "transitions", or names of the emission family.
-        tied: the group of each state, ``[K]``; states of a group share what they emit.
-        n_init: random starts of EM, of which the best is kept.
-        max_iterations, tolerance, max_seconds: EM stops after so many steps, or after one that gains less.
-        unknown: a symbol never seen in training has the probability that each state keeps for such ("smooth"), and says
-            nothing where it keeps none; or it is an "error".
-        warm_start: begin EM from the parameters of now.
-        random_state: seed of the random starts; None for another in each fit, which `training_.seed` keeps.
-        verbose: True shows on stderr how EM goes: a bar in terminals and notebooks, a line a step elsewhere.
-        callbacks: called with a `TrainingState` after each step of EM, or once where states are counted; True stops.
+        {settings}
 
     X is a `Corpus` or a list of sentences, each a list of symbols or an array ``[T, D]``; or, as in hmmlearn, one array
     of all observations with ``lengths=``, and then answers come as one array, too; or a data frame of pandas or polars,
     whose columns are what is observed, with ``groups=``. None and NaN are missing.
 
-    After `fit`: `start_`, `transitions_`, `emission_`, `labels_`, `training_log_` (one `Pass` a step of EM),
+    After `fit`: `start_`, `transitions_`, `emission_`, `labels_`, `training_log_` (one `Step` a step of EM),
     `stop_reason_`, `objective_`, `notes_`. Where a limit ended EM before it converged, `fit` warns with scikit-learn's
     `ConvergenceWarning`; not where `warm_start` goes on, nor with a tolerance below 0.
 
@@ -95,64 +70,7 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
     )
     parameters_: HMMParameters
     training_: TrainingFacts
-    training_log_: list[Pass]
-
-    def __init__(
-        self,
-        n_states: int | None = None,
-        *,
-        emission: str | Emission = "categorical",
-        algorithm: str = "em",
-        smoothing: str = "add-k",
-        k: float = 0.1,
-        covariance: str = "diag",
-        n_components: int = 1,
-        topology: str | ArrayLike = "full",
-        scheme: str | None = None,
-        on_illegal: str = "error",
-        start_prior: ArrayLike = 1.0,
-        transition_prior: ArrayLike = 1.0,
-        emission_prior: ArrayLike = 1.0,
-        min_variance: ArrayLike | None = None,
-        emission_options: dict[str, Any] | None = None,
-        frozen: Sequence[str] = (),
-        tied: Sequence[int] | None = None,
-        n_init: int = 1,
-        max_iterations: int = 100,
-        tolerance: float = 0.01,
-        max_seconds: float | None = None,
-        unknown: str = "smooth",
-        warm_start: bool = False,
-        random_state: int | None = 0,
-        verbose: bool | int = False,
-        callbacks: Sequence[Callback] = (),
-    ) -> None:
-        self.n_states = n_states
-        self.emission = emission
-        self.algorithm = algorithm
-        self.smoothing = smoothing
-        self.k = k
-        self.covariance = covariance
-        self.n_components = n_components
-        self.topology = topology
-        self.scheme = scheme
-        self.on_illegal = on_illegal
-        self.start_prior = start_prior
-        self.transition_prior = transition_prior
-        self.emission_prior = emission_prior
-        self.min_variance = min_variance
-        self.emission_options = emission_options
-        self.frozen = frozen
-        self.tied = tied
-        self.n_init = n_init
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
-        self.max_seconds = max_seconds
-        self.unknown = unknown
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
+    training_log_: list[Step]
 
     @classmethod
     def from_parameters(
@@ -185,12 +103,18 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         if isinstance(family, Categorical):
             table = Symbols.of(range(family.num_symbols) if symbols is None else symbols)
             if len(table) != family.num_symbols:
-                raise InputError(f"symbols: expected {family.num_symbols}, one a column of emission, got {len(table)}")
+                raise InputError(
+                    "symbols: expected {num_symbols}, one a column of emission, got {num_table}",
+                    num_symbols=family.num_symbols,
+                    num_table=len(table),
+                )
         elif symbols is not None:
-            raise InputError(f"symbols: expected none, for {family.family} emissions have no names, got some")
+            raise InputError(
+                "symbols: expected none, for {family} emissions have no names, got some", family=family.family
+            )
         names = [str(state) for state in range(K)] if labels is None else [str(label) for label in labels]
         if len(names) != K or len(set(names)) != K:
-            raise InputError(f"labels: expected {K} names, each once, got {names!r:.60}")
+            raise InputError("labels: expected {K} names, each once, got {names!r:.60}", K=K, names=names)
         parameters = HMMParameters(tuple(names), labels is None, None, first, np.asarray(transitions), family, table)
         out = cls(**{"n_states": K if labels is None else None, "emission": family.family, **settings})
         out._become(FittedHMM(checked(parameters), TrainingFacts(reason="given")))
@@ -212,8 +136,7 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
         """Learn from sentences.
 
         Arguments:
-            X: observations; of a data frame all columns that are not named otherwise; or what other processes hold, as
-                `tagline.scale.corpus` gives it: words and tags to be counted, or tables without labels.
+            X: observations; of a data frame all columns that are not named otherwise.
             y: states, by name or by number: for each sentence a list with, for each observation, its state, None where
                 it is not known, or a set where it is one of several; None in the place of a list where nothing is
                 known. One array ``[N]`` where X is one, −1 where nothing is known; a column of a data frame, by name.
@@ -228,38 +151,17 @@ class HMM(HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # type: ignore[mis
             tensorboard: a folder for TensorBoard, which must be installed.
         """
         how = Fitting.of(self)
-        files = RunFiles(checkpoint, resume, save_every, log, tensorboard)
-        if isinstance(X, RemoteCorpus):
-            fitted = self._fit_remote(how, X, groups, files, y is not None or lengths is not None)
-            warn_unconverged(fitted, how.limits)
-            return self
+        files: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "save_every": save_every}
+        run = run_of(self, **files, log=log, tensorboard=tensorboard)
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
         layout = NO_TABLE if before is None else before.layout
         series = read_series(X, lengths, groups, y, layout=layout, symbols=how.family is Categorical)
-        with narrating(self.verbose, Budget(self.max_iterations, self.max_seconds)) as tell:
-            fitted = fit_hmm(self, how, series.X, series.y, series.lengths, before, tell, files)
+        fitted = fit_hmm(self, how, series.X, series.y, series.lengths, before, run)
         self._become(replace(fitted, parameters=replace(fitted.parameters, layout=series.layout)))
         self._record(series.X, series.y, series.lengths)
         if before is None:
-            warn_unconverged(fitted, how.limits)
+            warn_unconverged(self, fitted)
         return self
-
-    def _fit_remote(self, how: Fitting, X: RemoteCorpus, groups: Any, files: RunFiles, more: bool) -> FittedHMM:
-        """Learn from what other processes hold: labels are counted, and without any EM learns hidden states."""
-        labelled = X.labelled
-        if more or not (groups is None or (isinstance(groups, str) and not labelled)):
-            raise InputError(
-                "y, lengths, groups: expected none beside sentences that lie elsewhere, but for a column of tables as "
-                "groups, got some"
-            )
-        if labelled:
-            fitted = count_remote(self, how, X)
-        else:
-            with narrating(self.verbose, Budget(self.max_iterations, self.max_seconds)) as tell:
-                fitted = climb_remote(self, how, X, groups, tell, files)
-        self._become(fitted)
-        self._record(X)
-        return fitted
 
     def select(
         self,

@@ -2,45 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError, StorageError
-from tagline.models.hmm.baum_welch import REVIVALS, Place
-from tagline.models.hmm.lessons import ObservedLesson
 from tagline.models.hmm.parameters import HMMParameters, checked
-from tagline.models.hmm.settings import Fitting
-from tagline.training.expectation_maximisation import Climbed, Ledge
-from tagline.training.running.checkpoints import DAMAGED, Checkpoint, State, checksum, restored_generator
-from tagline.training.running.standing import history_of, history_state
+from tagline.training.iteration import log_of, log_state
+from tagline.training.run import Trained
+from tagline.training.running.checkpoints import DAMAGED, State, checksum, restored_generator
 
+if TYPE_CHECKING:
+    from tagline.models.hmm.lessons import ObservedLesson
+    from tagline.models.hmm.specification import Fitting
+
+SEARCH = "search"  # the part of a checkpoint that several starts have
+REVIVALS = 3  # chances of states that died out
 _EMISSION = "emission."
 _WHEN_TO_STOP = ("max_iterations", "tolerance", "max_seconds", "verbose", "callbacks", "warm_start")
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """Learning from several starts: the number of the start, where learning from it stands, the best one before."""
+    """What of learning from several starts is behind.
+
+    Attributes:
+        number: of the start that is under way.
+        revivals: how often states were revived in what came of it.
+        inner: the best climb from this start, before the one that is under way; None for the first.
+        best: the best of the starts before; None for the first.
+    """
 
     number: int = 0
-    place: Place | None = None
-    best: Climbed[HMMParameters] | None = None
+    revivals: int = 0
+    inner: Trained | None = None
+    best: Trained | None = None
 
-
-def keeper(checkpoint: Checkpoint, search: Search, random: np.random.Generator) -> Callable[[Place], None] | None:
-    """Return what writes a checkpoint of a search, if it is time, after each step; None where none is wanted."""
-    if checkpoint.path is None:
-        return None
-
-    def keep(place: Place) -> None:
-        if checkpoint.due():
-            checkpoint.save(_search_state(replace(search, place=place), random))
-
-    return keep
+    def state(self, random: np.random.Generator) -> State:
+        """Return it and the dice as values and arrays."""
+        state = State({"number": self.number, "revivals": self.revivals, "random": random.bit_generator.state})
+        for name, trained in (("inner", self.inner), ("best", self.best)):
+            if trained is not None:
+                values = {"objective": trained.objective, "reason": trained.reason}
+                part = State({**values, "history": log_state(trained.history)})
+                state = state.joined(name, part.joined("parameters", parameters_state(trained.weights)))
+        return state
 
 
 def restored(state: State, like: HMMParameters, starts: int, random: np.random.Generator) -> Search:
@@ -51,50 +59,35 @@ def restored(state: State, like: HMMParameters, starts: int, random: np.random.G
         starts: how many there are.
     """
     restored_generator(random, state, "random")
-    best = _climbed(state.part("best"), like) if "best" in state.values else None
-    inner = _climbed(state.part("inner"), like) if "inner" in state.values else None
-    ledge = Ledge(
-        _parameters(state.part("now"), like),
-        _parameters(state.part("before"), like),
-        state.value("objective", float),
-        history_of(state),
-        state.value("seconds", float),
-    )
     number, revivals = state.value("number", int), state.value("revivals", int)
-    if not (0 <= number < starts and 0 <= revivals <= REVIVALS and ledge.history):
-        raise StorageError(f"{state.source}: expected a step of one of {starts} starts, got none; {DAMAGED}")
-    return Search(number, Place(ledge, revivals, inner), best)
-
-
-def _search_state(search: Search, random: np.random.Generator) -> State:
-    assert search.place is not None
-    place, ledge = search.place, search.place.ledge
-    values = {
-        "number": search.number,
-        "revivals": place.revivals,
-        "objective": ledge.objective,
-        "seconds": ledge.seconds,
-        "history": history_state(ledge.history),
-        "random": random.bit_generator.state,
-    }
-    state = State(values).joined("now", _parameters_state(ledge.now)).joined("before", _parameters_state(ledge.before))
-    for name, climbed in (("inner", place.best), ("best", search.best)):
-        if climbed is not None:
-            state = state.joined(name, _climbed_state(climbed))
-    return state
+    if not (0 <= number < starts and 0 <= revivals <= REVIVALS):
+        raise StorageError(
+            "{source}: expected a step of one of {starts} starts, got none; {damaged}",
+            source=state.source,
+            starts=starts,
+            damaged=DAMAGED,
+        )
+    ends: dict[str, Trained] = {}
+    for name in ("inner", "best"):
+        if name in state.values:
+            part = state.part(name)
+            history, parameters = tuple(log_of(part)), parameters_of(part.part("parameters"), like)
+            reason = part.value("reason", str)
+            ends[name] = Trained(parameters, part.value("objective", float), reason, history, best=len(history))
+    return Search(number, revivals, ends.get("inner"), ends.get("best"))
 
 
 def arrays_of(p: HMMParameters) -> dict[str, NDArray[Any]]:
     """Return copies of what was learned: ``start``, ``transitions`` and ``emission.*``."""
-    return {name: array.copy() for name, array in _parameters_state(p).arrays.items()}
+    return {name: array.copy() for name, array in parameters_state(p).arrays.items()}
 
 
-def _parameters_state(p: HMMParameters) -> State:
+def parameters_state(p: HMMParameters) -> State:
     arrays = {f"{_EMISSION}{name}": np.asarray(array) for name, array in p.emission.arrays().items()}
     return State({"emission": p.emission.config()}, {"start": p.start, "transitions": p.transitions, **arrays})
 
 
-def _parameters(state: State, like: HMMParameters) -> HMMParameters:
+def parameters_of(state: State, like: HMMParameters) -> HMMParameters:
     K, described = like.num_states, state.value("emission", dict)
     arrays = {
         name.removeprefix(_EMISSION): state.array(name, np.float64, *np.shape(like.emission.arrays().get(part, ())))
@@ -106,21 +99,12 @@ def _parameters(state: State, like: HMMParameters) -> HMMParameters:
         emission = type(like.emission).from_arrays(arrays, described)
         return checked(replace(like, start=start, transitions=transitions, emission=emission))
     except (KeyError, TypeError, ValueError, InputError, StorageError) as error:
-        raise StorageError(f"{state.source}: expected parameters of an HMM, got: {error!s:.200}; {DAMAGED}") from None
-
-
-def _climbed_state(climbed: Climbed[HMMParameters]) -> State:
-    values = {
-        "objective": climbed.objective,
-        "reason": climbed.reason,
-        "history": history_state(climbed.history),
-    }
-    return State(values).joined("parameters", _parameters_state(climbed.parameters))
-
-
-def _climbed(state: State, like: HMMParameters) -> Climbed[HMMParameters]:
-    parameters = _parameters(state.part("parameters"), like)
-    return Climbed(parameters, state.value("objective", float), state.value("reason", str), history_of(state))
+        raise StorageError(
+            "{source}: expected parameters of an HMM, got: {error!s:.200}; {damaged}",
+            source=state.source,
+            error=error,
+            damaged=DAMAGED,
+        ) from None
 
 
 def facts_of(hmm: Any, how: Fitting, lesson: ObservedLesson, before: HMMParameters | None) -> dict[str, Any]:
@@ -137,7 +121,7 @@ def facts_of(hmm: Any, how: Fitting, lesson: ObservedLesson, before: HMMParamete
         "lengths": checksum(lesson.observed.offsets),
         "observations": checksum(values, named),
         "tags": checksum(lesson.states, lesson.allowed),
-        "start": None if before is None else checksum(*_parameters_state(before).arrays.values()),
+        "start": None if before is None else checksum(*parameters_state(before).arrays.values()),
     }
 
 

@@ -1,192 +1,153 @@
-"""What `HMM` was told about fitting, checked before anything is learned."""
+"""What `HMM` may be told, and what `tagline train` is told of a series."""
 
-from __future__ import annotations
+from collections.abc import Sequence
+from dataclasses import field
+from typing import TYPE_CHECKING, Annotated, Any
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from tagline.checks import (
-    check_choice,
-    check_functions,
-    check_mapping,
-    check_switch,
-    check_verbose,
-    check_whole,
-    is_listing,
-    seed_of,
-    shown_value,
+from tagline.models.settings import (
+    MODEL,
+    SERIES,
+    TRAINING,
+    Callbacks,
+    MaxSeconds,
+    OnIllegal,
+    RandomState,
+    RunFiles,
+    Scheme,
+    Verbose,
+    WarmStart,
 )
-from tagline.errors import InputError
-from tagline.models.hmm.baum_welch import Limits
-from tagline.models.hmm.counting import Smoothing
-from tagline.models.hmm.emissions import FAMILIES, Categorical, Emission
-from tagline.models.hmm.emissions.base import number
-from tagline.models.hmm.smoothing import check_smoothing
-from tagline.models.labelled import check_labelling_settings
-from tagline.models.sizes import MOST_LABELS
-from tagline.training.expectation_maximisation import check_limits
-from tagline.types import IntArray
+from tagline.settings import Setting, Settings, declared
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tagline.models.hmm.emissions import Emission
 
 ALGORITHMS, UNKNOWN_SYMBOLS = ("em", "viterbi"), ("smooth", "error")
-CHAIN = ("start", "transitions")  # parameters that are not the emission family's
 MOST_STARTS = 10_000  # of EM
-PRIORS = {"start_prior": 1, "transition_prior": 2}  # and their axes
+
+HERE = "tagline.models.hmm.specification"
 
 
-@dataclass(frozen=True, eq=False)
-class Fitting:
-    """The parameters of an `HMM`, checked.
+@declared
+class HMMSettings(Settings):
+    """What an HMM may be told."""
 
-    Attributes:
-        options: arguments of the emission family.
-        frozen: of "start" and "transitions"; those of the family are in `options`.
-        rest: as `HMM` has them.
-    """
-
-    n_states: int | None
-    emission: str | Emission
-    options: Mapping[str, Any]
-    algorithm: str
-    smoothing: Smoothing
-    topology: Any
-    scheme: str | None
-    on_illegal: str
-    frozen: frozenset[str]
-    n_init: int
-    limits: Limits
-    unknown: str
-    seed: int
-
-    @classmethod
-    def of(cls, hmm: Any) -> Fitting:
-        """Check the parameters of an estimator."""
-        family = hmm.emission.family if isinstance(hmm.emission, Emission) else hmm.emission
-        check_choice("emission", family, FAMILIES)
-        check_choice("algorithm", hmm.algorithm, ALGORITHMS)
-        check_choice("unknown", hmm.unknown, UNKNOWN_SYMBOLS)
-        check_smoothing(hmm.smoothing, hmm.k)
-        if hmm.n_states is not None:
-            check_whole("n_states", hmm.n_states, 1)
-            check_whole("n_states", hmm.n_states, 1, MOST_LABELS)
-        check_whole("n_init", hmm.n_init, 1, MOST_STARTS)
-        check_whole("n_components", hmm.n_components, 1, MOST_LABELS, wanted=f"1 or more, up to {MOST_LABELS}")
-        for name, axes in PRIORS.items():
-            _check_prior(name, getattr(hmm, name), axes)
-        check_labelling_settings(hmm.scheme, hmm.on_illegal)
-        check_limits(hmm.max_iterations, hmm.tolerance, hmm.max_seconds)
-        check_switch("warm_start", hmm.warm_start)
-        check_verbose(hmm.verbose)
-        check_functions("callbacks", hmm.callbacks)
-        check_mapping("emission_options", hmm.emission_options)
-        return cls(
-            None if hmm.n_states is None else int(hmm.n_states),
-            hmm.emission,
-            _options(hmm, family),
-            hmm.algorithm,
-            Smoothing(hmm.smoothing, float(hmm.k), hmm.start_prior, hmm.transition_prior),
-            hmm.topology,
-            hmm.scheme,
-            hmm.on_illegal,
-            _frozen_chain(hmm.frozen, FAMILIES[family]),
-            int(hmm.n_init),
-            Limits(hmm.max_iterations, hmm.tolerance, hmm.max_seconds),
-            hmm.unknown,
-            seed_of(hmm.random_state),
-        )
-
-    @property
-    def family(self) -> type[Emission]:
-        """The class of the emissions."""
-        return type(self.emission) if isinstance(self.emission, Emission) else FAMILIES[self.emission]
-
-    def begun(
-        self,
-        values: NDArray[Any],
-        num_symbols: int | None,
-        K: int,
-        random: np.random.Generator,
-        counted: bool = False,
-        counts: IntArray | None = None,
-    ) -> Emission:
-        """Return emissions to start from: those that were given, or random ones.
-
-        Arguments:
-            values: the observations.
-            num_symbols: V, of categorical emissions.
-            counted: whether symbols are going to be counted, and smoothed for those that are never seen.
-            counts: how often each symbol occurs, where the observations lie elsewhere.
-        """
-        if isinstance(self.emission, Emission):
-            if self.emission.num_states != K:
-                raise InputError(f"emission: expected {K} states, got {self.emission.num_states}")
-            return self.held(self.emission)
-        more = dict(self.options)
-        if self.family is Categorical:
-            more |= {"num_symbols": num_symbols, "counts": counts}
-            if counted and self.unknown == "smooth":
-                more["unseen"] = True
-        return self.family.started(values, K, random, **more)
-
-    def held(self, emission: Emission) -> Emission:
-        """Return given emissions, with what the estimator says is frozen frozen, too."""
-        return replace(emission, frozen=tuple({*emission.frozen, *self.options["frozen"]}))
-
-
-def _check_prior(name: str, prior: ArrayLike, axes: int) -> None:
-    try:
-        values = np.asarray(prior, np.float64)
-    except (TypeError, ValueError, OverflowError):
-        values = np.array(np.nan)
-    if values.ndim > axes or not (np.isfinite(values) & (values >= 1)).all():
-        raise InputError(
-            f"{name}: expected Dirichlet parameters of 1 (no prior) or more, one or {['K', 'K × K'][axes - 1]}, got "
-            f"{shown_value(prior)}"
-        )
-
-
-def check_priors(smoothing: Smoothing, K: int) -> None:
-    """Raise where priors are not of K states, whose number may be known from the data only."""
-    for name, axes in PRIORS.items():
-        shape = np.shape(getattr(smoothing, name))
-        if any(size not in (1, K) for size in shape):
-            raise InputError(f"{name}: expected one number or shape {[K] * axes}, for {K} states, got {list(shape)}")
+    n_states: Annotated[
+        int | None,
+        Setting(
+            "Learn so many hidden states of an HMM without labels; TRAIN is a series then, a .csv or .tsv file.",
+            least=1,
+            most="tagline.models.sizes:MOST_LABELS",
+            flags=("--states",),
+            says_default=True,
+            panel=SERIES,
+        ),
+    ] = field(default=None, kw_only=False)
+    emission: Annotated[
+        "str | Emission",
+        Setting(
+            "What a state emits: gaussian, mixture (of Gaussians), poisson (counts), bernoulli, categorical (symbols) "
+            "…; gaussian.",
+            check=f"{HERE}:check_emission",
+            choices="tagline.models.hmm.emissions:FAMILIES",
+            says_default=True,
+            panel=SERIES,
+        ),
+    ] = "categorical"
+    algorithm: Annotated[str, Setting("em, or viterbi to learn from the best path alone.", choices=ALGORITHMS)] = "em"
+    smoothing: Annotated[
+        str,
+        Setting(
+            "Of an HMM's counts: add-k, witten-bell or dirichlet (no prior).",
+            choices="tagline.models.hmm.smoothing:SMOOTHING",
+            panel=MODEL,
+            tune=["add-k", "witten-bell"],
+        ),
+    ] = "add-k"
+    k: Annotated[
+        float,
+        Setting(
+            "Pseudo-count of --smoothing add-k.",
+            least=0,
+            flags=("--add-k",),
+            panel=MODEL,
+            tune={"low": 0.01, "high": 2.0, "log": True},
+        ),
+    ] = 0.1
+    covariance: Annotated[
+        str,
+        Setting(
+            "Of Gaussians: spherical, diag, full or tied; diag.",
+            choices="tagline.models.hmm.emissions:COVARIANCES",
+            says_default=True,
+            panel=SERIES,
+        ),
+    ] = "diag"
+    n_components: Annotated[
+        int,
+        Setting(
+            "Gaussians of each state, with --emission mixture.",
+            least=1,
+            most="tagline.models.sizes:MOST_LABELS",
+            says_default=True,
+            panel=SERIES,
+        ),
+    ] = 1
+    topology: Annotated[
+        "str | ArrayLike",
+        Setting('"full", "left-to-right", "cyclic", or booleans ``[K, K]``; what is forbidden stays at 0.'),
+    ] = "full"
+    scheme: Scheme = "auto"
+    on_illegal: OnIllegal = "repair"
+    start_prior: Annotated[
+        "ArrayLike", Setting("Dirichlet parameters of 1 (no prior) or more.", check=f"{HERE}:check_vector_prior")
+    ] = 1.0
+    transition_prior: Annotated[
+        "ArrayLike", Setting("The same of transitions.", check=f"{HERE}:check_matrix_prior")
+    ] = 1.0
+    emission_prior: Annotated["ArrayLike", Setting("The same of what is emitted.")] = 1.0
+    min_variance: Annotated["ArrayLike | None", Setting("The floor of variances.")] = None
+    emission_options: Annotated[
+        dict[str, Any] | None,
+        Setting("Further arguments of the emission family, by name.", check="tagline.checks:check_mapping"),
+    ] = None
+    frozen: Annotated[
+        Sequence[str],
+        Setting('Parameters that `fit` leaves as they are: "start", "transitions", or names of the emission family.'),
+    ] = ()
+    tied: Annotated[
+        Sequence[int] | None, Setting("The group of each state, ``[K]``; states of a group share what they emit.")
+    ] = None
+    n_init: Annotated[
+        int,
+        Setting(
+            "Random starts, of which the best is kept; 1.", least=1, most=MOST_STARTS, says_default=True, panel=SERIES
+        ),
+    ] = 1
+    max_iterations: Annotated[
+        int, Setting("Passes at most; no limit if left out, 100 of an HMM.", least=0, panel=TRAINING)
+    ] = 100
+    tolerance: Annotated[float, Setting("EM stops after a step that gains less.", check=f"{HERE}:check_gain")] = 0.01
+    max_seconds: MaxSeconds = None
+    unknown: Annotated[
+        str, Setting("Words that an HMM never saw: smooth, or error.", choices=UNKNOWN_SYMBOLS, panel=MODEL)
+    ] = "smooth"
+    warm_start: WarmStart = False
+    random_state: RandomState = 0
+    verbose: Verbose = False
+    callbacks: Callbacks = ()
 
 
-def _options(hmm: Any, family: str) -> dict[str, Any]:
-    """The arguments of the emission family that the estimator has names for, and the further ones."""
-    frozen = tuple(name for name in _names(hmm.frozen) if name not in CHAIN)
-    options: dict[str, Any] = {"tied": hmm.tied, "frozen": frozen}
-    prior = number("emission_prior", hmm.emission_prior)
-    if family in ("categorical", "multinomial", "bernoulli"):
-        options["prior"] = hmm.emission_prior
-    elif (prior != 1).any():
-        raise InputError(
-            f"emission_prior: expected 1, for {family} emissions have priors of other kinds, got "
-            f"{shown_value(hmm.emission_prior)}; pass theirs in emission_options="
-        )
-    if family in ("gaussian", "mixture"):
-        options |= {"covariance": hmm.covariance, "min_variance": hmm.min_variance}
-    if family == "mixture":
-        options["n_components"] = hmm.n_components
-    if family == "categorical" and hmm.unknown == "smooth" and prior.ndim == 0 and prior > 1:
-        options |= {"unseen": True, "unseen_prior": hmm.emission_prior}
-    return {**options, **(hmm.emission_options or {})}
+@declared
+class HMMFiles(RunFiles):
+    """What `tagline train` is told of a series, and the files of a run."""
 
-
-def _names(frozen: Any) -> list[str]:
-    names = [frozen] if isinstance(frozen, str) else frozen
-    if not is_listing(names) or not all(isinstance(name, str) for name in names):
-        raise InputError(f"frozen: expected names of parameters, got {shown_value(frozen)}")
-    return list(names)
-
-
-def _frozen_chain(given: Any, family: type[Emission]) -> frozenset[str]:
-    known = (*CHAIN, *family.parameters)
-    for name in _names(given):
-        if name not in known:
-            raise InputError(f"frozen: expected names among {', '.join(known)}, got {shown_value(name)}")
-    return frozenset(name for name in _names(given) if name in CHAIN)
+    columns: Annotated[
+        str | None,
+        Setting(
+            "Columns to learn from, by name, with commas between; all that have numbers if left out.", panel=SERIES
+        ),
+    ] = None
+    group: Annotated[str | None, Setting("The column that says which sequence a row belongs to.", panel=SERIES)] = None

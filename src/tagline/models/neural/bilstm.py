@@ -15,13 +15,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tagline.checks import check_whole
 from tagline.errors import InputError
 from tagline.features.lexicons.embeddings import Embeddings, read_embeddings
 from tagline.features.spellings import KNOWN, Forms, FormTable
 from tagline.features.templates.choosing import BY_CHARACTER, is_by_character
 from tagline.features.vocabulary import Vocabulary
+from tagline.messages import message
 from tagline.models.files import bad_file
+from tagline.models.networks import BiLSTMSettings
 from tagline.models.neural.file import planned
 from tagline.models.neural.network import Coder, CoderFiles, Network, Undrawn, check_weights, make_head
 from tagline.models.neural.tagger import NeuralTagger, plain
@@ -31,8 +32,8 @@ from tagline.nn.bilstm import BiLSTMEncoder
 from tagline.nn.heads import Tagger
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
+from tagline.settings import documented
 from tagline.storage import ModelFile, Path
-from tagline.training.running.callbacks import Callback
 from tagline.types import IntArray
 
 logger = logging.getLogger("tagline.embeddings")
@@ -83,49 +84,14 @@ class CodedForms:
         return WordBatch.of(self.forms.batch(rows), device)
 
 
-class BiLSTMCRF(NeuralTagger):
+@documented
+class BiLSTMCRF(BiLSTMSettings, NeuralTagger):
     """A bidirectional LSTM over words and their characters, with a CRF on top.
 
     Arguments:
-        embeddings: a file of word vectors (GloVe, word2vec or fastText text, .gz or not), a folder with a pretrained
-            encoder, whose vectors of words that are one piece are taken, or `Embeddings`; None learns vectors of
-            `word_dim` numbers from nothing.
-        word_dim: numbers of a word vector, without a file.
-        freeze_words: leave the vectors of a file as they are.
-        min_frequency: words that are rarer have no vector of their own; with a file, those of the file do.
-        characters: "cnn", "lstm", None for none, or "auto": "cnn", or None where most tokens are Chinese characters.
-        char_dim, char_size: numbers of a character's vector, and of what a word's characters make.
-        case_dim: numbers for how a word is written (capitals, digits); 0 for none, "auto" for 8, or 0 where most tokens
-            are Chinese characters.
-        bigram_dim: numbers for a word together with the next one; 0 for none, "auto" for 0, or 50 where most tokens are
-            Chinese characters.
-        word_dropout: share of known words that are read as unknown ones in training, so that unknown ones are learned.
-        hidden, layers: size of the LSTM in each direction, and how many lie on top of each other.
-        dropout: share of numbers left out in training, the same ones all along a sentence.
-        head: "crf", or "softmax", which decides on each token by itself.
-        smoothing: share of the target given to all labellings evenly (label smoothing).
-        scheme: the tag scheme whose rules hold in training and decoding ("IOB2", "BIOES", …), "auto" to detect it,
-            None for no rules. A softmax keeps to them in decoding only.
-        on_illegal: training labels that break the rules: "error", "repair", or "drop" the sentence.
-        label_weights: how much sentences with a label count: a mapping, or "balanced".
-        epochs, patience, max_seconds: when to stop: passes over the data, passes without a better score on the dev set,
-            seconds; None for no limit of that kind.
-        batch_size, max_tokens: sentences of a step, and tokens with padding; those of like lengths go together.
-        optimizer, learning_rate, momentum, weight_decay: "adamw" or "sgd" and its numbers.
-        warmup, schedule: share of all steps over which the rate rises, and how it falls then: "linear", "cosine",
-            "inverse", "constant".
-        clip: the largest norm of a gradient.
-        accumulate: batches whose gradients make one step.
-        average: the decay of a running mean of the weights that is kept in their place, such as 0.999; 0 for none.
-        precision: "float32", "bfloat16", "float16", or "auto".
-        compile: hand the network to `torch.compile`.
-        device: "auto", "cpu", "cuda", …
-        warm_start: begin `fit` with the network of the last one.
-        random_state: seed; None for another in each fit, which `training_.seed` keeps.
-        verbose: True shows on stderr how training goes: a bar in terminals and notebooks, a line an epoch elsewhere.
-        callbacks: called with a `TrainingState` after each epoch; True stops.
+        {settings}
 
-    After `fit`: `labels_`, `network_`, `training_log_` (one `Epoch` each), `stop_reason_`, `notes_`.
+    After `fit`: `labels_`, `network_`, `training_log_` (one `Step` each), `stop_reason_`, `notes_`.
 
     >>> X, y = [["Anna", "sings"], ["Bob", "runs"]] * 8, [["N", "V"], ["N", "V"]] * 8
     >>> BiLSTMCRF(hidden=8, epochs=30, dropout=0.0, device="cpu").fit(X, y).predict([["Bob", "sings"]])
@@ -137,89 +103,6 @@ class BiLSTMCRF(NeuralTagger):
         *("embeddings", "word_dim", "min_frequency", "characters", "char_dim", "char_size", "case_dim", "bigram_dim"),
         *("hidden", "layers", "head", "scheme", "label_weights"),
     )
-
-    def __init__(
-        self,
-        embeddings: Path | Embeddings | None = None,
-        *,
-        word_dim: int = 100,
-        freeze_words: bool = False,
-        min_frequency: int = 1,
-        characters: str | None = "auto",
-        char_dim: int = 30,
-        char_size: int = 50,
-        case_dim: int | str = "auto",
-        bigram_dim: int | str = "auto",
-        word_dropout: float = 0.05,
-        hidden: int = 200,
-        layers: int = 1,
-        dropout: float = 0.5,
-        head: str = "crf",
-        smoothing: float = 0.0,
-        scheme: str | None = "auto",
-        on_illegal: str = "error",
-        label_weights: Any = None,
-        epochs: int = 30,
-        patience: int | None = None,
-        max_seconds: float | None = None,
-        batch_size: int = 16,
-        max_tokens: int | None = None,
-        optimizer: str = "adamw",
-        learning_rate: float = 2e-3,
-        momentum: float = 0.9,
-        weight_decay: float = 1e-3,
-        warmup: float = 0.05,
-        schedule: str = "linear",
-        clip: float = 5.0,
-        accumulate: int = 1,
-        average: float = 0.0,
-        precision: str = "float32",
-        compile: bool = False,
-        device: str = "auto",
-        warm_start: bool = False,
-        random_state: int | None = 0,
-        verbose: bool | int = False,
-        callbacks: Sequence[Callback] = (),
-    ) -> None:
-        self.embeddings = embeddings
-        self.word_dim = word_dim
-        self.freeze_words = freeze_words
-        self.min_frequency = min_frequency
-        self.characters = characters
-        self.char_dim = char_dim
-        self.char_size = char_size
-        self.case_dim = case_dim
-        self.bigram_dim = bigram_dim
-        self.word_dropout = word_dropout
-        self.hidden = hidden
-        self.layers = layers
-        self.dropout = dropout
-        self.head = head
-        self.smoothing = smoothing
-        self.scheme = scheme
-        self.on_illegal = on_illegal
-        self.label_weights = label_weights
-        self.epochs = epochs
-        self.patience = patience
-        self.max_seconds = max_seconds
-        self.batch_size = batch_size
-        self.max_tokens = max_tokens
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.momentum = momentum
-        self.weight_decay = weight_decay
-        self.warmup = warmup
-        self.schedule = schedule
-        self.clip = clip
-        self.accumulate = accumulate
-        self.average = average
-        self.precision = precision
-        self.compile = compile
-        self.device = device
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
 
     def known_tokens(self) -> list[str]:
         """The words that the network has vectors for: in lower case, and with 0 for digits."""
@@ -241,9 +124,8 @@ class BiLSTMCRF(NeuralTagger):
     def _check(self) -> None:
         if not isinstance(self.embeddings, str | os.PathLike | Embeddings | None):
             got = type(self.embeddings).__name__
-            wanted = "a file of word vectors, a folder with an encoder, Embeddings or None"
-            raise InputError(f"embeddings: expected {wanted}, got {got}")
-        check_whole("min_frequency", self.min_frequency, 1)
+            wanted = message("a file of word vectors, a folder with an encoder, Embeddings or None")
+            raise InputError("embeddings: expected {wanted}, got {got}", wanted=wanted, got=got)
         _outline(self._plan(), (KNOWN, KNOWN), 1, None)
 
     def _plan(self, before: Network | None = None) -> dict[str, Any]:
@@ -299,10 +181,10 @@ class BiLSTMCRF(NeuralTagger):
         )
         lowercase, longest = planned(file, "lowercase", bool), planned(file, "longest", int)
         if not 1 <= longest <= LONGEST:
-            raise bad_file(file, f"words of 1 to {LONGEST} characters", longest)
+            raise bad_file(file, message("words of 1 to {longest} characters", longest=LONGEST), longest)
         plan = {name: planned(file, name, *kinds) for name, kinds in _PLAN.items()}
         if plan["layers"] > (most := len(file.tensors)):
-            raise bad_file(file, f"up to {most} layers, as there are arrays", plan["layers"])
+            raise bad_file(file, message("up to {most} layers, as there are arrays", most=most), plan["layers"])
         return FormCoder(FormTable(words, characters, lowercase, longest)), plan
 
 
@@ -355,7 +237,9 @@ def _outline(
             return _tagger(plan, sizes, num_labels, rules).state_dict()
     except (RuntimeError, OverflowError) as error:
         shown = str(error).partition("\n")[0]
-        raise InputError(f"hidden, word_dim, …: expected sizes of a network that can be built, got: {shown}") from None
+        raise InputError(
+            "hidden, word_dim, …: expected sizes of a network that can be built, got: {shown}", shown=shown
+        ) from None
 
 
 def _is_auto(value: object) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from tagline.messages import message
 from tagline.models.contract import Model
-from tagline.models.recipes import Budget, Material, Recipe, Reporter, check_progress
-from tagline.models.remote import RemoteCorpus
+from tagline.models.recipes import Budget, Recipe, check_progress, fitted
 from tagline.readers.corpus import Corpus
 from tagline.readers.training_files import LabelledFiles
 
@@ -19,42 +21,38 @@ class NetworkRecipe(Recipe):
     @property
     def budget(self) -> Budget:
         """The limit of epochs and seconds."""
-        return Budget(self.settings.get("epochs"), self.settings.get("max_seconds"))
+        return Budget(self.model.epochs, self.model.max_seconds)
 
-    def check(self, tell: Reporter) -> None:
+    def check(self) -> None:
         """Refuse files that cannot be meant, and let the estimator check its settings."""
-        self.check_files()
-        self.model = self.kind.estimator(**self.settings, callbacks=(tell.passed,))
+        super().check()
         self.model.check()
 
-    def read(self, files: LabelledFiles, path: str, dev: Corpus | None, tell: Reporter) -> Material:
+    def read(self, reading: LabelledFiles, path: str, dev: Corpus | None) -> Any:
         """Read sentences, and say which settings suit them where these are not the usual ones."""
-        material = super().read(files, path, dev, tell)
-        self._choose(material.data, tell)
-        return material
+        corpus = super().read(reading, path, dev)
+        self._choose(corpus)
+        return corpus
 
-    def read_remote(self, data: RemoteCorpus, dev: Corpus | None, tell: Reporter) -> Material:
+    def read_remote(self, data: Any, dev: Corpus | None) -> Any:
         """Take sentences that other processes read; the first of them choose settings."""
-        self._choose(data.sample(), tell)
-        self.model.callbacks, data.reporter = (), tell  # what is shown here cannot be called there, but hears of it
-        return Material(data)
+        self._choose(data.sample())
+        self.model.callbacks, data.reporter = (), self.tell  # callbacks go there; what is shown here hears of it
+        return data
 
-    def _choose(self, sample: Corpus, tell: Reporter) -> None:
+    def _choose(self, sample: Corpus) -> None:
         """Choose settings that are left to the data, and say which."""
         chosen, why = self.model.choices_for(sample)
-        self.chosen_settings = chosen
         self.model.set_params(**chosen)  # the model's file says what was chosen, as its configuration does
         if why and chosen:
             settings = ", ".join(f"{name} = {NONE if value is None else value}" for name, value in chosen.items())
-            tell.say(f"network with {settings}: {why}; --config sets others")
+            self.tell.say(message("network with {settings}: {why}; --config sets others", settings=settings, why=why))
 
-    def fit(self, material: Material, dev: Corpus | None, tell: Reporter) -> Model:
+    def fit(self, data: Any, dev: Corpus | None) -> Model:
         """Train; Ctrl-C before the first epoch is done is a `KeyboardInterrupt`."""
-        files = self.files(tell)
-        tell.stage("making the network")
-        where = self.documents(material.data, dev)
-        model = self.model.fit(material.data, X_dev=dev, progress=tell.stepped, **where, **files)
-        model.callbacks = ()
+        files = self.run_files()
+        self.tell.stage(message("making the network"))
+        model = fitted(self.model, data, X_dev=dev, progress=self.tell.stepped, **self.documents(data, dev), **files)
         check_progress(model, self.noun, resumable="checkpoint" in files)
         trained: Model = model
         return trained

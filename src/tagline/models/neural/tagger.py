@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
-from tagline.checks import check_functions, check_whole, seed_of
+from tagline.checks import check_whole, seed_of
 from tagline.errors import InputError, TrainingError
 from tagline.models.answers import ChainModel
-from tagline.models.contract import Progress as PassDone
 from tagline.models.dev_score import check_dev
 from tagline.models.explanations import Explanation
 from tagline.models.files import Exported, TrainingFacts
@@ -32,23 +31,23 @@ from tagline.models.labelled import (
     used_labels,
     warn_of_forgotten,
 )
+from tagline.models.networks import NetworkSettings
 from tagline.models.neural.explaining import check_size, explain_words
 from tagline.models.neural.file import StoredNetwork
 from tagline.models.neural.fitting import NetworkDevSet, TaggingTask
 from tagline.models.neural.inspection import NetworkViews
 from tagline.models.neural.network import Coded, Coder, Network, device_of
-from tagline.models.remote import RemoteCorpus
 from tagline.models.sentences import as_sentences, tokens_as_corpus
 from tagline.models.sizes import warn_of_cost
 from tagline.nn.heads import Tagger
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
+from tagline.settings import check_settings
 from tagline.storage import Path
+from tagline.training.iteration import Step
 from tagline.training.neural.loop import train
 from tagline.training.neural.processes import are_several
 from tagline.training.neural.settings import Descent
-from tagline.training.running.callbacks import Callback
-from tagline.training.running.progress import Budget, narrating
 from tagline.types import Chain, IntArray
 
 Progress = Callable[[int, int, float], None]
@@ -62,20 +61,10 @@ DESCENT = (
 MAY_CHANGE = ("dropout", "word_dropout", "smoothing", "freeze_words", "freeze", "checkpointing")
 
 
-class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # type: ignore[misc]
+class NeuralTagger(NetworkSettings, NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # type: ignore[misc]
     """An encoder and a CRF, or a softmax, on top: what `BiLSTMCRF` and `TransformerCRF` share."""
 
     explains: ClassVar[bool] = True
-    scheme: str | None
-    on_illegal: str
-    label_weights: Any
-    smoothing: float
-    patience: int | None
-    random_state: int | None
-    device: str
-    verbose: bool | int
-    callbacks: Sequence[Callback]
-    warm_start: bool
 
     def fit(
         self,
@@ -97,7 +86,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         """Learn from labelled sentences.
 
         Arguments:
-            X: sentences: a `Corpus`, or lists of tokens; or what `tagline.scale.corpus` gives, read elsewhere.
+            X: sentences: a `Corpus`, or lists of tokens.
             y: labels of each sentence; left out where X is a corpus with tags. None for an unknown label, a set for one
                 of several.
             X_dev, y_dev: sentences to be scored after each epoch; the best weights by them are kept.
@@ -114,12 +103,6 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         Ctrl-C ends training: the network keeps the best weights so far, and `stop_reason_` is "interrupted".
         """
         self.check()
-        if isinstance(X, RemoteCorpus):
-            files = {"checkpoint": checkpoint, "resume": resume, "save_every": save_every, "log": log}
-            files |= {"tensorboard": tensorboard, "documents": documents, "documents_dev": documents_dev}
-            return self._fit_remote(
-                X, {"y": y, "sample_weight": sample_weight}, {"X_dev": X_dev, "y_dev": y_dev, **files}
-            )
         descent, device = self._descent(), device_of(self.device)
         X, y, X_dev = as_sentences(X), as_sentences(y), as_sentences(X_dev)
         dev = self._dev(X_dev, y_dev)
@@ -144,23 +127,23 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
             notes.append(f"the dev set has labels that the training data lack, and misses them: {_few(new)}")
         coded = self._coded(network, corpus, None if numbers is None else numbers[lesson.sentences])
         task = TaggingTask(network, corpus, lesson, self._rates(tagger), held, coded)
-        with narrating(self.verbose, Budget(descent.epochs, descent.max_seconds)) as tell:
-            trained = train(
-                task,
-                descent,
-                callbacks=(*((tell.passed,) if self.verbose else ()), *self.callbacks),
-                checkpoint=checkpoint,
-                save_every=save_every,
-                resume=resume,
-                facts=task.facts(self.kind),
-                log=log,
-                tensorboard=tensorboard,
-                progress=tell.stepped if progress is None and self.verbose else progress,
-            )
+        trained = train(
+            task,
+            descent,
+            facts=task.facts(self.kind),
+            progress=progress,
+            callbacks=self.callbacks,
+            verbose=self.verbose,
+            checkpoint=checkpoint,
+            resume=resume,
+            save_every=save_every,
+            log=log,
+            tensorboard=tensorboard,
+        )
         tagger.eval()
         _check_scores(network, corpus, len(trained.history))
         self.network_, self.training_log_ = network, trained.history
-        loss = next((done.loss for done in trained.history if done.epoch == trained.best_epoch), float("nan"))
+        loss = next((done.loss for done in trained.history if done.epoch == trained.best), float("nan"))
         drawn = descent.seed if self.random_state is None else 0
         done = len(trained.history)
         self.training_ = TrainingFacts(len(corpus), done, loss, trained.reason, tuple(notes), seed=drawn)
@@ -171,27 +154,9 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
             self._note_dev(X_dev, y_dev, **inputs)
         return self
 
-    def _fit_remote(self, X: RemoteCorpus, refused: dict[str, Any], arguments: dict[str, Any]) -> Self:
-        """Learn in other processes, which read the sentences; callbacks are called there."""
-        for name, value in refused.items():
-            if value is not None:
-                raise InputError(f"{name}: expected none beside sentences that other processes read, got some")
-        verbose, descent = self.verbose, self._descent()
-        self.verbose = False  # there
-        try:
-            with narrating(verbose, Budget(descent.epochs, descent.max_seconds)) as tell:
-                fitted = X.fit_network(self, arguments, tell)
-            self.__dict__.update(vars(fitted))
-        finally:
-            self.verbose = verbose
-        return self
-
     def check(self) -> None:
         """Refuse wrong parameters, as `fit` does before anything else."""
-        for name in ("freeze_words", "checkpointing", "warm_start"):
-            if not isinstance(value := plain(getattr(self, name, False)), bool):
-                raise InputError(f"{name}: expected True or False, got {value!r}")
-        check_functions("callbacks", self.callbacks)
+        check_settings(self)
         self._check()
         self._descent()
         device_of(self.device)
@@ -229,7 +194,7 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         return Descent(**settings, seed=seed_of(self.random_state))
 
     def _dev(self, X: Any, y: Any) -> tuple[Corpus, LabelledTokens] | None:
-        if not check_dev(X, y, self.patience):
+        if not check_dev(X, y):
             return None
         corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
         match_lengths(corpus.offsets, labelled)
@@ -247,7 +212,8 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
                 return labels
             if new := sorted(set(labels) - set(before.labels)):
                 raise InputError(
-                    f"y: expected labels that the network has, with warm_start, got {', '.join(new)}; fit a new model"
+                    "y: expected labels that the network has, with warm_start, got {new}; fit a new model",
+                    new=", ".join(new),
                 )
             return list(before.labels) if labels else []
 
@@ -277,8 +243,11 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         for name, value in plan.items():
             if name not in MAY_CHANGE and value != before.plan[name]:
                 raise InputError(
-                    f"{name}: expected {before.plan[name]!r}, as it was for the network that warm_start goes on with, "
-                    f"got {value!r}; fit a new model"
+                    "{name}: expected {wanted!r}, as it was for the network that warm_start goes on with, got "
+                    "{value!r}; fit a new model",
+                    name=name,
+                    wanted=before.plan[name],
+                    value=value,
                 )
         plan = {**before.plan, **plan}
         state = {name: value.detach().cpu() for name, value in before.tagger.state_dict().items()}
@@ -295,13 +264,13 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
         return self._fitted().scheme
 
     @property
-    def best_pass_(self) -> PassDone | None:
+    def best_pass_(self) -> Step | None:
         """The epoch with the best dev score, of equals the last; None where there was no dev set."""
         scored = [done for done in self.training_log_ if done.dev_score is not None]
         return max(scored, key=lambda done: (done.dev_score or 0.0, done.epoch), default=None)
 
     @property
-    def kept_pass_(self) -> PassDone | None:
+    def kept_pass_(self) -> Step | None:
         """The epoch with the best dev score: a network keeps its weights."""
         return self.best_pass_
 
@@ -353,7 +322,9 @@ class NeuralTagger(NetworkViews, StoredNetwork, ChainModel, BaseEstimator):  # t
     ) -> IntArray | None:
         """The number of each sentence's document; None where sentences are read alone, as most networks do."""
         if documents is not None:
-            raise InputError(f"{name}: expected none, for a {type(self).__name__} reads no context, got some")
+            raise InputError(
+                "{name}: expected none, for a {type} reads no context, got some", name=name, type=type(self).__name__
+            )
         return None
 
     def _coded(self, network: Network, corpus: Corpus, documents: IntArray | None) -> Coded:
@@ -379,8 +350,9 @@ def _check_scores(network: Network, corpus: Corpus, epochs: int) -> None:
         except InputError:
             pass
     raise TrainingError(
-        f"fit: expected weights and scores that are finite, got others after epoch {epochs}; lower learning_rate, or "
-        "raise warmup"
+        "fit: expected weights and scores that are finite, got others after epoch {epochs}; lower learning_rate, "
+        "or raise warmup",
+        epochs=epochs,
     )
 
 

@@ -6,20 +6,22 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from tagline.checks import check_choice, check_number, check_whole
+from tagline.checks import check_choice
 from tagline.errors import InputError
 from tagline.features.documents import MARKER, stated_documents
 from tagline.features.subwords import Pieces, PieceTable
 from tagline.features.wordpieces import wordpiece_rules
+from tagline.messages import message
 from tagline.models.contract import Input
 from tagline.models.files import bad_file
+from tagline.models.networks import TransformerSettings
 from tagline.models.neural.contexts import with_neighbours
 from tagline.models.neural.file import planned
 from tagline.models.neural.folders import FolderModel
@@ -36,21 +38,25 @@ from tagline.models.neural.network import (
 from tagline.models.neural.tagger import NeuralTagger, plain
 from tagline.models.sentences import words_of
 from tagline.nn.classifiers import Classifier
-from tagline.nn.dropout import check_probability
 from tagline.nn.heads import CRFHead, Tagger
 from tagline.nn.pretrained import pretrained_tagger
 from tagline.nn.subword_batches import SubwordBatch
 from tagline.nn.transformer import POOLINGS, TransformerEncoder
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules, legal, scheme
-from tagline.storage import ModelFile, Path
-from tagline.training.running.callbacks import Callback
+from tagline.settings import documented
+from tagline.storage import ModelFile
 from tagline.types import IntArray
 
 logger = logging.getLogger("tagline.models")
 
 _TOKENIZER = "tokenizer"
 _WINDOW = ("unknown", "padding", "max_length", "stride")
+
+
+def check_pooling(name: str, value: object) -> None:
+    """Raise unless a value says how pieces make a word."""
+    check_choice(name, value, POOLINGS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,35 +113,23 @@ class CodedPieces:
         return SubwordBatch.of(batch, device)
 
 
-class TransformerCRF(FolderModel, NeuralTagger):
+@documented
+class TransformerCRF(TransformerSettings, FolderModel, NeuralTagger):
     """A pretrained transformer with a CRF over the words of a sentence.
 
     Arguments:
-        encoder: a folder with config.json, weights and tokenizer, or a name on the Hugging Face hub: BERT, RoBERTa,
-            DistilBERT, MPNet, ELECTRA, XLM-R, … Of a checkpoint for token classification, the labels that have the
-            same names here begin with its weights, too.
-        pooling: "first" or "mean", of the pieces of a word.
-        max_length, stride: pieces of a window, and of context where a longer sentence is cut; windows of the encoder's
-            own size when left out.
-        context: words of neighbouring sentences that are read on each side of a sentence and not scored, as many as fit
-            into its window; 0 for none. `fit` and all questions take `documents` then, the number of sentences of each
-            document; left out, sentences that begin with -DOCSTART- begin one, and where there are none, sentences are
-            read alone.
-        freeze: how many of the lower layers keep their weights (1: the embeddings, 2: the first layer too, …), or
-            "all".
-        checkpointing: save memory in training for a third more time.
-        layer_decay: what multiplies the learning rate from a layer to the one below.
-        head_rate, crf_rate: what multiplies it for the layer that scores labels, and for transitions, which learn too
-            little at an encoder's rate.
-        dropout: share of numbers left out of what the encoder gives.
+        {settings}
 
-    The others are those of `BiLSTMCRF`, and so is what there is after `fit`. The file that `save` writes holds the
-    whole encoder and its tokenizer: loading it needs neither the folder nor a network.
+    What there is after `fit` is as of `BiLSTMCRF`. The encoder may be BERT, RoBERTa, DistilBERT, MPNet, ELECTRA,
+    XLM-R, … Of a checkpoint for token classification, the labels that have the same names here begin with its weights,
+    too. With context, `fit` and all questions take `documents`, the number of sentences of each document; left out,
+    sentences that begin with -DOCSTART- begin one, and where there are none, sentences are read alone. The file that
+    `save` writes holds the whole encoder and its tokenizer: loading it needs neither the folder nor a network.
 
     >>> import tagline
     >>> tagger = tagline.TransformerCRF("bert-base-cased", scheme="IOB2", epochs=3, learning_rate=3e-5)
-    >>> tagger.pooling, tagger.crf_rate
-    ('first', 100.0)
+    >>> tagger.pooling, tagger.head_rate
+    ('first', 10.0)
     >>> tagger.fit(X, y, X_dev=X_dev, y_dev=y_dev)  # doctest: +SKIP
     """
 
@@ -143,85 +137,6 @@ class TransformerCRF(FolderModel, NeuralTagger):
     _TRAINED: ClassVar[Sequence[str]] = (
         *("encoder", "pooling", "max_length", "stride", "head", "scheme", "label_weights"),
     )
-
-    def __init__(
-        self,
-        encoder: Path | None = None,
-        *,
-        pooling: Literal["first", "mean"] = "first",
-        max_length: int | None = None,
-        stride: int = 64,
-        context: int = 0,
-        freeze: int | Literal["all"] = 0,
-        checkpointing: bool = False,
-        layer_decay: float = 1.0,
-        head_rate: float = 10.0,
-        crf_rate: float = 100.0,
-        dropout: float = 0.1,
-        head: str = "crf",
-        smoothing: float = 0.0,
-        scheme: str | None = "auto",
-        on_illegal: str = "error",
-        label_weights: Any = None,
-        epochs: int = 5,
-        patience: int | None = None,
-        max_seconds: float | None = None,
-        batch_size: int = 32,
-        max_tokens: int | None = 4096,
-        optimizer: str = "adamw",
-        learning_rate: float = 5e-5,
-        momentum: float = 0.9,
-        weight_decay: float = 0.01,
-        warmup: float = 0.1,
-        schedule: str = "linear",
-        clip: float = 1.0,
-        accumulate: int = 1,
-        average: float = 0.0,
-        precision: str = "auto",
-        compile: bool = False,
-        device: str = "auto",
-        warm_start: bool = False,
-        random_state: int | None = 0,
-        verbose: bool | int = False,
-        callbacks: Sequence[Callback] = (),
-    ) -> None:
-        self.encoder = encoder
-        self.pooling = pooling
-        self.max_length = max_length
-        self.stride = stride
-        self.context = context
-        self.freeze = freeze
-        self.checkpointing = checkpointing
-        self.layer_decay = layer_decay
-        self.head_rate = head_rate
-        self.crf_rate = crf_rate
-        self.dropout = dropout
-        self.head = head
-        self.smoothing = smoothing
-        self.scheme = scheme
-        self.on_illegal = on_illegal
-        self.label_weights = label_weights
-        self.epochs = epochs
-        self.patience = patience
-        self.max_seconds = max_seconds
-        self.batch_size = batch_size
-        self.max_tokens = max_tokens
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.momentum = momentum
-        self.weight_decay = weight_decay
-        self.warmup = warmup
-        self.schedule = schedule
-        self.clip = clip
-        self.accumulate = accumulate
-        self.average = average
-        self.precision = precision
-        self.compile = compile
-        self.device = device
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
 
     def known_tokens(self) -> list[str]:
         """The pieces that the encoder has vectors for."""
@@ -233,13 +148,9 @@ class TransformerCRF(FolderModel, NeuralTagger):
         if not isinstance(self.encoder, str | os.PathLike):
             raise InputError(
                 'encoder: expected a folder or a name on the Hugging Face hub, such as "bert-base-cased", got '
-                f"{self.encoder!r:.60}"
+                "{encoder!r:.60}",
+                encoder=self.encoder,
             )
-        for name in ("layer_decay", "head_rate", "crf_rate"):
-            check_number(name, plain(getattr(self, name)), above=0)
-        check_choice("pooling", self.pooling, POOLINGS)
-        check_whole("context", self.context, 0)
-        check_probability("dropout", plain(self.dropout))
         with torch.device("meta"), Undrawn():
             make_head(self.head, 1, 1, None, plain(self.smoothing))
 
@@ -255,16 +166,18 @@ class TransformerCRF(FolderModel, NeuralTagger):
     def _documents(
         self, corpus: Corpus, documents: Any, *, needed: bool = False, name: str = "documents"
     ) -> IntArray | None:
-        check_whole("context", self.context, 0)
         if not self.context:
             if documents is not None:
-                raise InputError(f"{name}: expected none where no context is read, got some; set context=")
+                raise InputError("{name}: expected none where no context is read, got some; set context=", name=name)
             return None
         numbers = stated_documents(corpus, documents, name)
         if numbers is None and needed:
             raise InputError(
-                f"{name}: expected how many sentences each document has, as context is {self.context}, got none, and "
-                f"no sentence begins with {MARKER}"
+                "{name}: expected how many sentences each document has, as context is {context}, got none, and no "
+                "sentence begins with {marker}",
+                name=name,
+                context=self.context,
+                marker=MARKER,
             )
         if numbers is None and len(corpus) > 1:
             logger.warning(
@@ -305,8 +218,9 @@ class TransformerCRF(FolderModel, NeuralTagger):
         encoder, coder, plan, classifier = self._started()
         if classifier is None:
             raise InputError(
-                f"{source}: expected a checkpoint for token classification with one linear layer on top of its "
-                "encoder, got another; train one that begins with its encoder: TransformerCRF(folder).fit(X, y)"
+                "{source}: expected a checkpoint for token classification with one linear layer on top of its "
+                "encoder, got another; train one that begins with its encoder: TransformerCRF(folder).fit(X, y)",
+                source=source,
             )
         labels, name = classifier.labels, None if self.scheme is None else scheme(self.scheme).name
         tagger = _with_head(encoder, plan, len(labels), None if name is None else legal(labels, name))
@@ -317,10 +231,8 @@ class TransformerCRF(FolderModel, NeuralTagger):
         return Network(labels, name, coder, tagger.eval().to(device_of(self.device)), plan)
 
     def _rates(self, tagger: Tagger) -> Mapping[str, float]:
-        assert isinstance(tagger.encoder, TransformerEncoder)
-        layers = tagger.encoder.layer_rates(plain(self.layer_decay))
-        own = {f"encoder.{name}": rate for name, rate in layers.items()}
-        return {**own, "head.linear": plain(self.head_rate), "head.crf": plain(self.crf_rate)}
+        rate = plain(self.head_rate)
+        return {"head.linear": rate, "head.crf": 10 * rate}
 
     def _build(
         self, plan: Mapping[str, Any], coder: Coder, num_labels: int, rules: Rules | None, state: Mapping[str, Tensor]
@@ -342,13 +254,13 @@ class TransformerCRF(FolderModel, NeuralTagger):
     def _rebuild(self, file: ModelFile, arrays: Mapping[str, NDArray[Any]]) -> tuple[PieceCoder, dict[str, Any]]:
         window = planned(file, "pieces", dict)
         if set(window) != set(_WINDOW):
-            raise bad_file(file, f"{', '.join(_WINDOW)} of pieces", window)
+            raise bad_file(file, message("{window} of pieces", window=", ".join(_WINDOW)), window)
         if set(arrays) != {_TOKENIZER} or arrays[_TOKENIZER].dtype != np.uint8:
-            raise bad_file(file, "a tokenizer as bytes", ", ".join(arrays))
+            raise bad_file(file, message("a tokenizer as bytes"), ", ".join(arrays))
         try:
             text = arrays[_TOKENIZER].tobytes().decode()
         except UnicodeDecodeError as error:
-            raise bad_file(file, "a tokenizer as JSON", str(error)) from None
+            raise bad_file(file, message("a tokenizer as JSON"), str(error)) from None
         plan = {name: planned(file, name, *kinds) for name, kinds in {**_PLAN, "config": (dict,)}.items()}
         return PieceCoder(PieceTable(text, **window)), plan
 

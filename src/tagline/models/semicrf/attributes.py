@@ -23,16 +23,13 @@ from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError
 from tagline.features.lexicons.dictionaries import Dictionary
 from tagline.features.templates.word_functions import shortshape
+from tagline.models.semicrf.settings import KINDS, NAMED
 from tagline.models.sentences import words_of
 from tagline.ragged import row_offsets
 from tagline.readers.corpus import Corpus
 from tagline.types import BoolArray, Float64Array, IntArray
 
 Keys = NDArray[np.uint64]
-
-NAMED = ("string", "shape", "before", "after", "first", "last")
-KINDS = ("length", "lexicon", *NAMED)
-"""What `segment_features` may name; a dictionary adds its own."""
 
 BUCKETS = 8
 """How often a string was seen: never, once, twice, up to 4, 8, 16, 64, more often."""
@@ -42,12 +39,23 @@ _FACTOR, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _OUTSIDE = np.uint64(1)  # stands for the word beyond the end of a sentence
 
 
-def check_kinds(kinds: object) -> tuple[str, ...]:
-    """Return the kinds of attributes that were named, or say which there are."""
+def check_kinds(place: str, kinds: object) -> None:
+    """Raise unless a value names kinds of attributes."""
     named = tuple(kinds) if is_listing(kinds) else None
     if named is None or not all(isinstance(kind, str) and kind in KINDS for kind in named):
-        raise InputError(f"segment_features: expected some of {', '.join(KINDS)}, got {shown_value(kinds)}")
-    return named
+        raise InputError(
+            "{place}: expected some of {kinds}, got {got}", place=place, kinds=", ".join(KINDS), got=shown_value(kinds)
+        )
+
+
+def check_dictionary(place: str, dictionary: object) -> None:
+    """Raise unless a value is a dictionary whose matches are attributes, or None."""
+    if dictionary is not None and (not isinstance(dictionary, Dictionary) or dictionary.priority != "feature"):
+        raise InputError(
+            '{place}: expected a Dictionary of priority "feature" or None, got {dictionary}',
+            place=place,
+            dictionary=shown_value(dictionary),
+        )
 
 
 @dataclass(frozen=True, eq=False)

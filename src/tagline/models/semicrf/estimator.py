@@ -17,62 +17,44 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 
 from tagline.errors import InputError, TrainingError
 from tagline.features.attributes import Attributes, Features
-from tagline.features.lexicons.dictionaries import Dictionary
 from tagline.models.answers import ChainModel
 from tagline.models.contract import Input
 from tagline.models.crf.extraction import Extraction, Way
+from tagline.models.crf.fitting import run_of
 from tagline.models.crf.inspection import CRFSummary, described, phrases_told
+from tagline.models.crf.settings import of_version_1
 from tagline.models.crf.tagger import BY_CHARACTER
 from tagline.models.dev_score import check_dev
 from tagline.models.explanations import Explanation
 from tagline.models.files import Packed, StoredModel, reading
 from tagline.models.questions import Questions
-from tagline.models.semicrf.attributes import KINDS, SegmentReader
+from tagline.models.semicrf.attributes import SegmentReader
 from tagline.models.semicrf.explaining import explain_segments
 from tagline.models.semicrf.file import MissingFunction, SavedSemiCRF, pack, unpack
 from tagline.models.semicrf.fitting import FittedSemiCRF, fit_semicrf
 from tagline.models.semicrf.parameters import Numbered, Parameters
 from tagline.models.semicrf.questions import SegmentQuestions, SegmentStates, TaggedSegments
 from tagline.models.semicrf.scoring import number, segment_chains
-from tagline.models.semicrf.settings import check_semicrf
+from tagline.models.semicrf.settings import SemiCRFSettings
 from tagline.models.semicrf.views import view_segments
 from tagline.models.sentences import as_sentences, tokens_as_corpus
 from tagline.models.views import ModelView
+from tagline.settings import check_settings, documented
 from tagline.storage import ModelFile, Path
-from tagline.training.monitor import DIVERGED, Pass
-from tagline.training.running.callbacks import Callback
+from tagline.training.iteration import Step
+from tagline.training.run import DIVERGED
 from tagline.training.running.checkpoints import SECONDS
-from tagline.training.running.runs import RunFiles
 
 
-class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
+@documented
+class SemiCRF(SemiCRFSettings, StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
     """A conditional random field over segments: words, names, phrases are scored as a whole.
 
     Labels go in and come out as tags of a scheme (IOB2, IOE2, BIOES, BMES …); inside, a sentence is cut into segments,
     those outside of one token each. The objective is Σ over sentences of −log p, plus c1·|w|₁ + c2·|w|².
 
     Arguments:
-        features: of tokens, crossed with tags: a template, the name of a ready-made set, or a function sentence →
-            features of each token.
-        segment_features: of segments, crossed with labels: some of "length", "lexicon" (how often the string was a
-            segment of the label in other training sentences), "string", "shape", "before", "after", "first", "last"
-            (words beside it, its first and its last one).
-        max_length: tokens of the longest segment; None for that of the training sentences, up to 12. Longer ones in
-            training are cut, and a note says so; in answers there are none.
-        c1, c2: penalties.
-        scheme: the tag scheme, "auto" to detect it.
-        on_illegal: training labels that break its rules: "error", "repair", or "drop" the sentence.
-        min_frequency: attributes of tokens that are rarer are left out.
-        min_segment_frequency: attributes of segments that fewer training segments have are left out.
-        label_weights: how much sentences with a label count: a mapping, or "balanced".
-        dictionary: phrases and their types; a match is an attribute of the segment that covers it.
-        max_iterations, max_seconds: limits; None for none.
-        epsilon, period, delta: when training has converged, as in CRFsuite.
-        patience: stop after so many passes without a better score on the dev set, and keep the best weights.
-        memory: steps that L-BFGS remembers.
-        random_state: seed of the stochastic passes of a first-order CRF that begins training; None for a fresh one.
-        verbose: True shows on stderr how training goes.
-        callbacks: called with a `TrainingState` after each pass; True stops.
+        {settings}
 
     After `fit`: `labels_` (tags), `segment_labels_`, `max_length_`, `parameters_`, `training_log_`, `stop_reason_`,
     `objective_`, `notes_`. Training is by L-BFGS, by OWL-QN where c1 > 0, and begins with a first-order CRF's weights.
@@ -93,55 +75,8 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
     )
     _questions: type[Questions] = SegmentQuestions
     parameters_: Parameters
-    training_log_: Sequence[Pass]
+    training_log_: Sequence[Step]
     _extraction: Extraction
-
-    def __init__(
-        self,
-        features: Way = "english_ner",
-        *,
-        segment_features: Sequence[str] = KINDS,
-        max_length: int | None = None,
-        c1: float = 0.0,
-        c2: float = 1.0,
-        scheme: str = "auto",
-        on_illegal: str = "error",
-        min_frequency: float = 0,
-        min_segment_frequency: float = 1,
-        label_weights: Any = None,
-        dictionary: Dictionary | None = None,
-        max_iterations: int | None = None,
-        max_seconds: float | None = None,
-        epsilon: float = 1e-5,
-        period: int = 10,
-        delta: float = 1e-5,
-        patience: int | None = None,
-        memory: int = 10,
-        random_state: int | None = 0,
-        verbose: bool | int = False,
-        callbacks: Sequence[Callback] = (),
-    ) -> None:
-        self.features = features
-        self.segment_features = segment_features
-        self.max_length = max_length
-        self.c1 = c1
-        self.c2 = c2
-        self.scheme = scheme
-        self.on_illegal = on_illegal
-        self.min_frequency = min_frequency
-        self.min_segment_frequency = min_segment_frequency
-        self.label_weights = label_weights
-        self.dictionary = dictionary
-        self.max_iterations = max_iterations
-        self.max_seconds = max_seconds
-        self.epsilon = epsilon
-        self.period = period
-        self.delta = delta
-        self.patience = patience
-        self.memory = memory
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
 
     def fit(
         self,
@@ -173,15 +108,17 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
 
         Ctrl-C ends training: the last complete weights are kept, and `stop_reason_` is "interrupted".
         """
-        check_semicrf(self)
+        check_settings(self)
         X, y, X_dev = as_sentences(X), as_sentences(y), as_sentences(X_dev)
-        dev = (X_dev, y_dev) if check_dev(X_dev, y_dev, self.patience) else None
-        files = RunFiles(checkpoint, resume, save_every, log, tensorboard)
-        self._become(fit_semicrf(self, X, y, sample_weight=sample_weight, dev=dev, files=files))
+        dev = (X_dev, y_dev) if check_dev(X_dev, y_dev) else None
+        files: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "save_every": save_every}
+        run = run_of(self, **files, log=log, tensorboard=tensorboard)
+        self._become(fit_semicrf(self, X, y, run, sample_weight=sample_weight, dev=dev))
         if self.training_.reason.startswith(DIVERGED):
             raise TrainingError(
-                f"fit: expected an objective and weights that are finite, got others: training {self.stop_reason_}; "
-                "the weights before it are kept. Scale the values of features, or raise c2"
+                "fit: expected an objective and weights that are finite, got others: training {stop_reason}; the "
+                "weights before it are kept. Scale the values of features, or raise c2",
+                stop_reason=self.stop_reason_,
             )
         self._record(X, y)
         if dev is not None:
@@ -320,8 +257,10 @@ class SemiCRF(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
         """
         saved, out = unpack(file), cls()
         if features is not None and not isinstance(saved.way, MissingFunction):
-            raise InputError(f"features: expected none, for {file.source} brings its own, got some; leave it out")
-        out._set(saved.settings)
+            raise InputError(
+                "features: expected none, for {source} brings its own, got some; leave it out", source=file.source
+            )
+        out._set(of_version_1(saved.settings))
         out.features, out.dictionary = saved.way if features is None else features, saved.dictionary
         with reading(file):
             out._adopt(saved, out.features)

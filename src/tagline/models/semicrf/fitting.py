@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tagline.features.attributes import Features
 from tagline.features.lexicons.dictionaries import Dictionary
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import structure_of
+from tagline.messages import message
 from tagline.models.crf.chains import take_sentences
 from tagline.models.crf.extraction import Extraction
 from tagline.models.dev_score import DevSet
@@ -28,15 +30,16 @@ from tagline.models.semicrf.tags import SegmentTags
 from tagline.ragged import entries_of, row_of
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import legal
+from tagline.training.algorithms import convergence_of
+from tagline.training.choices import algorithm_of
+from tagline.training.iteration import Step
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood
 from tagline.training.likelihood import Targets as CRFTargets
-from tagline.training.monitor import Monitor, Pass, Trained
 from tagline.training.owlqn import owlqn
+from tagline.training.run import Run
 from tagline.training.running.checkpoints import checksum
-from tagline.training.running.progress import Budget, narrating
-from tagline.training.running.runs import RunFiles
-from tagline.training.stochastic_descent import sgd
+from tagline.training.stochastic_descent import StochasticPasses
 from tagline.types import BoolArray, Float64Array, IntArray
 
 if TYPE_CHECKING:
@@ -50,12 +53,12 @@ LONGEST = 12
 
 @dataclass(frozen=True, eq=False)
 class FittedSemiCRF:
-    """What was learned, where token features come from, how, and one `Pass` for each pass of training."""
+    """What was learned, where token features come from, how, and one `Step` for each pass of training."""
 
     parameters: Parameters
     extraction: Extraction
     training: TrainingFacts
-    history: Sequence[Pass]
+    history: Sequence[Step]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,21 +76,23 @@ def fit_semicrf(
     model: SemiCRF,
     X: Any,
     y: Any,
+    run: Run,
     *,
     sample_weight: ArrayLike | None = None,
     dev: tuple[Any, Any] | None = None,
-    files: RunFiles | None = None,
 ) -> FittedSemiCRF:
     """Learn weights as the settings of an estimator say.
 
     Arguments:
         X, y: sentences of words and their tags.
+        run: what happens around the descent.
         sample_weight: how much each sentence counts, ``[B]``.
         dev: sentences and tags to be scored after each pass.
-        files: where the state of the run and its log are kept.
     """
     extraction = Extraction(model.features)
-    extraction.refuse_mentions("a SemiCRF")
+    extraction.refuse_mentions(message("a SemiCRF"))
+
+    # Sentences → attributes of tokens, labels, segments, attributes of segments.
     data = _read(model, extraction, X, y, sample_weight)
     labels, begins, known = _segmentation(data)
     D = _longest(model.max_length, labels, begins, known, data)
@@ -95,28 +100,29 @@ def fit_semicrf(
     start, numbered, gold = _start(model, data, labels, begins, known, D)
     targets = Targets(labels, begins, data.lesson.allowed(), data.lesson.weights)
     weights = Weights(start.tables, _kept(data, numbered, gold, start))
+
+    # The descent.
     likelihood = SegmentLikelihood(data.tags, weights, numbered, targets)
-    monitor = _monitor(model)
     if dev is not None:
-        monitor.dev = _Held(start, extraction, model.dictionary, weights, dev).score
-        monitor.patience = model.patience
-    files = files or RunFiles()
-    run_facts = _facts(model, data, start, numbered, targets, weights) if files != RunFiles() else {}
-    with (
-        narrating(model.verbose, Budget(model.max_iterations, model.max_seconds, model.period, model.delta)) as tell,
-        files.opened(run_facts) as (monitor.checkpoint, journal),
-    ):
-        monitor.reports = [tell.passed, journal.passed]
-        trained = _descend(model, likelihood, _begin(model, data, weights, targets, begins), monitor)
-        seconds = trained.history[-1].seconds if trained.history else 0.0
-        journal.write("end", {"reason": trained.reason, "objective": trained.objective, "seconds": seconds})
+        run.dev = _Held(start, extraction, model.dictionary, weights, dev).score
+    c1, c2 = float(model.c1), float(model.c2)
+
+    def diagonal(at: Float64Array) -> Float64Array:
+        inverse: Float64Array = 1 / np.maximum(likelihood.curvature(at) + 2 * c2, LEAST_CURVATURE)
+        return inverse
+
+    with run.opened(partial(_facts, model, data, start, numbered, targets, weights)):
+        begin = _begin(model, data, weights, targets, begins)
+        algorithm = algorithm_of(model.algorithm)
+        how: dict[str, Any] = {"c2": c2, "memory": int(algorithm.settings["memory"]), "diagonal": diagonal, "run": run}
+        how["convergence"] = convergence_of(algorithm)
+        trained = owlqn(likelihood, begin, c1=c1, **how) if c1 > 0 else lbfgs(likelihood, begin, **how)
+
     notes = (*(extraction.template.notes if extraction.template else ()), *data.lesson.notes, *cut)
-    facts = TrainingFacts(
-        data.features.num_sentences, len(trained.history), trained.objective, trained.reason, tuple(notes)
-    )
+    passes, sentences = len(trained.history), data.features.num_sentences
+    training = TrainingFacts(sentences, passes, trained.objective, trained.reason, tuple(notes))
     learned = trained.weights.astype(np.float32).astype(np.float64)  # as files keep them
-    parameters = start.with_tables(weights.tables(learned))
-    return FittedSemiCRF(parameters, extraction, facts, trained.history)
+    return FittedSemiCRF(start.with_tables(weights.tables(learned)), extraction, training, trained.history)
 
 
 def _facts(
@@ -127,7 +133,8 @@ def _facts(
     names = "\n".join([*start.states, *start.names.names]).encode(errors="surrogatepass")
     return {
         "model": model.kind,
-        **{name: getattr(model, name) for name in ("c1", "c2", "memory", "random_state")},
+        **{name: getattr(model, name) for name in ("c1", "c2", "random_state")},
+        "memory": algorithm_of(model.algorithm).settings["memory"],
         "labels": list(start.labels),
         "scheme": start.scheme,
         "sentences": data.features.num_sentences,
@@ -140,16 +147,6 @@ def _facts(
         "segments": checksum(rows.places, rows.offsets, rows.ids),
         "tags": checksum(targets.labels, targets.begins, targets.allowed, targets.weights),
     }
-
-
-def _descend(model: SemiCRF, likelihood: SegmentLikelihood, begin: Float64Array, monitor: Monitor) -> Trained:
-    c1, c2 = float(model.c1), float(model.c2)
-
-    def diagonal(at: Float64Array) -> Float64Array:
-        return 1 / np.maximum(likelihood.curvature(at) + 2 * c2, LEAST_CURVATURE)
-
-    how: dict[str, Any] = {"c2": c2, "memory": int(model.memory), "diagonal": diagonal, "monitor": monitor}
-    return owlqn(likelihood, begin, c1=c1, **how) if c1 > 0 else lbfgs(likelihood, begin, **how)
 
 
 def _begin(model: SemiCRF, data: _Data, weights: Weights, targets: Targets, begins: BoolArray) -> Float64Array:
@@ -168,7 +165,12 @@ def _begin(model: SemiCRF, data: _Data, weights: Weights, targets: Targets, begi
     crf_targets = CRFTargets(numbers, targets.allowed, targets.weights)
     likelihood = Likelihood(structure, data.features, crf_targets, rules)
     seed = seed_of(model.random_state)
-    trained = sgd(likelihood, np.zeros(structure.size), c2=float(model.c2), passes=STOCHASTIC_PASSES, seed=seed)
+    passes = algorithm_of(model.algorithm).settings["passes"]
+    passes = STOCHASTIC_PASSES if passes is None else passes
+    passed = StochasticPasses(
+        likelihood, np.zeros(structure.size), c1=0.0, c2=float(model.c2), passes=passes, seed=seed
+    )
+    trained = Run().finish(passed)
     begin = weights.tables(np.zeros(weights.size))
     places = np.repeat(np.arange(len(data.states)), np.diff(structure.state_offsets)) * K + structure.state_labels
     begin.states.ravel()[places] = trained.weights[structure.parts["states"]]
@@ -335,14 +337,3 @@ class _Held:
         """Score weights."""
         parameters = self._start.with_tables(self._weights.tables(np.asarray(weights, np.float64)))
         return self._set.score_labels(best_tags(parameters, self._numbered))
-
-
-def _monitor(model: SemiCRF) -> Monitor:
-    return Monitor(
-        epsilon=model.epsilon,
-        period=model.period,
-        delta=model.delta,
-        max_iterations=model.max_iterations,
-        max_seconds=model.max_seconds,
-        callbacks=model.callbacks,
-    )

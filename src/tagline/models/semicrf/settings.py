@@ -1,46 +1,120 @@
-"""What `SemiCRF` was told, checked before anything is read."""
+"""What `SemiCRF` may be told, and the files that `tagline train` reads and writes for it."""
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from typing import TYPE_CHECKING
-
-from tagline.checks import check_functions, check_number, check_verbose, check_whole, seed_of, shown_value
-from tagline.errors import InputError
-from tagline.features.lexicons.dictionaries import Dictionary
-from tagline.models.labelled import check_labelling_settings
-from tagline.models.semicrf.attributes import check_kinds
-from tagline.training.algorithms import MOST_MEMORY
+from tagline.models.crf.settings import MOVED
+from tagline.models.settings import (
+    C1,
+    C2,
+    MODEL,
+    AlgorithmChoice,
+    Callbacks,
+    DictionaryFiles,
+    LabelWeights,
+    MaxIterations,
+    MaxSeconds,
+    MinFrequency,
+    OnIllegal,
+    Patience,
+    RandomState,
+    RunFiles,
+    Scheme,
+    TemplateFile,
+    Verbose,
+)
+from tagline.settings import Clash, Setting, Settings, declared
+from tagline.training.choices import algorithm_of
 
 if TYPE_CHECKING:
-    from tagline.models.semicrf.estimator import SemiCRF
+    from tagline.features.lexicons.dictionaries import Dictionary
+    from tagline.models.crf.extraction import Way
 
 MOST_TOKENS = 1000  # of a segment: tables have a column for each length
+NAMED = ("string", "shape", "before", "after", "first", "last")
+KINDS = ("length", "lexicon", *NAMED)
+"""What `segment_features` may name; a dictionary adds its own."""
 
 
-def check_semicrf(model: SemiCRF) -> None:
-    """Raise where a setting is of a wrong kind; `Extraction` checks `features`."""
-    check_kinds(model.segment_features)
-    check_whole("max_length", model.max_length, 1, MOST_TOKENS, optional=True, wanted=f"1 to {MOST_TOKENS}")
-    for name in ("c1", "c2"):
-        check_number(name, getattr(model, name), least=0, wanted="a number of 0 or more")
-    check_labelling_settings(model.scheme, model.on_illegal, model.label_weights)
-    if model.scheme is None or str(model.scheme).lower() == "none":
-        got = shown_value(model.scheme)
-        raise InputError(f'scheme: expected "auto" or the name of a tag scheme, got {got}; segments are read from tags')
-    for name in ("min_frequency", "min_segment_frequency"):
-        check_number(name, getattr(model, name), least=0)
-    dictionary = model.dictionary
-    if dictionary is not None and (not isinstance(dictionary, Dictionary) or dictionary.priority != "feature"):
-        raise InputError(
-            f'dictionary: expected a Dictionary of priority "feature" or None, got {shown_value(dictionary)}'
-        )
-    for name in ("epsilon", "delta"):
-        check_number(name, getattr(model, name), least=0, finite=False, wanted="0 or more")
-    check_number("max_seconds", model.max_seconds, least=0, finite=False, optional=True, wanted="0 or more")
-    check_whole("period", model.period, 0, wanted="0 or more")
-    check_whole("max_iterations", model.max_iterations, 0, optional=True, wanted="0 or more")
-    check_whole("patience", model.patience, 1, optional=True, wanted="1 or more")
-    check_whole("memory", model.memory, 1, MOST_MEMORY, wanted=f"at least one step and at most {MOST_MEMORY}")
-    seed_of(model.random_state)
-    check_functions("callbacks", model.callbacks)
-    check_verbose(model.verbose)
+@declared
+class SemiCRFSettings(Settings):
+    """What a semi-CRF may be told."""
+
+    moved: ClassVar[Mapping[str, str]] = {name: MOVED[name] for name in ("memory", "epsilon", "period", "delta")}
+
+    features: Annotated[
+        "Way",
+        Setting(
+            "Of tokens, crossed with tags: a template, the name of a ready-made set, or a function sentence → features "
+            "of each token."
+        ),
+    ] = field(default="english_ner", kw_only=False)
+    segment_features: Annotated[
+        Sequence[str],
+        Setting(
+            'Of segments, crossed with labels: some of "length", "lexicon" (how often the string was a segment of the '
+            'label in other training sentences), "string", "shape", "before", "after", "first", "last" (words beside '
+            "it, its first and its last one).",
+            check="tagline.models.semicrf.attributes:check_kinds",
+        ),
+    ] = KINDS
+    algorithm: AlgorithmChoice = "auto"
+    max_length: Annotated[
+        int | None,
+        Setting(
+            "Tokens of the longest segment of a semicrf; that of the training data, up to 12, if left out.",
+            least=1,
+            most=MOST_TOKENS,
+            panel=MODEL,
+        ),
+    ] = None
+    c1: C1 = 0.0
+    c2: C2 = 1.0
+    scheme: Scheme = "auto"
+    on_illegal: OnIllegal = "repair"
+    min_frequency: MinFrequency = 0
+    min_segment_frequency: Annotated[
+        float, Setting("Attributes of segments that fewer training segments have are left out.", least=0)
+    ] = 1
+    label_weights: LabelWeights = None
+    dictionary: Annotated[
+        "Dictionary | None",
+        Setting(
+            "Phrases and their types; a match is an attribute of the segment that covers it.",
+            check="tagline.models.semicrf.attributes:check_dictionary",
+        ),
+    ] = None
+    max_iterations: MaxIterations = None
+    max_seconds: MaxSeconds = None
+    patience: Patience = 10
+    random_state: RandomState = 0
+    verbose: Verbose = False
+    callbacks: Callbacks = ()
+
+    clashes = (
+        Clash(
+            "algorithm",
+            lambda value: algorithm_of(value).name != "auto",
+            "",
+            None,
+            "after a first-order CRF's passes there is L-BFGS, OWL-QN where c1 > 0",
+            expected="auto",
+        ),
+        Clash(
+            "scheme",
+            lambda value: value is None or str(value).lower() == "none",
+            "",
+            None,
+            "segments are read from tags",
+            expected='"auto" or the name of a tag scheme',
+        ),
+    )
+
+
+@declared
+class SemiCRFFiles(RunFiles):
+    """What `tagline train` reads and writes for a semi-CRF."""
+
+    template: TemplateFile = None
+    dictionary: DictionaryFiles = None

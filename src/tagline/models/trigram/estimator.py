@@ -8,7 +8,6 @@ each token, exactly. `chains` gives the same distribution as chains over pairs o
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, repeat
@@ -20,7 +19,7 @@ from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from tagline.chain.lists import label_lists
-from tagline.checks import check_functions, check_number, check_switch, check_whole, random_generator
+from tagline.checks import random_generator
 from tagline.errors import InputError
 from tagline.models.answers import Answer, AnswerArrays, ChainModel, Labelling, PerSentence
 from tagline.models.entities import Entity
@@ -29,7 +28,6 @@ from tagline.models.files import Packed, StoredModel, TrainingFacts
 from tagline.models.known import KnownLabels
 from tagline.models.labelled import match_lengths, prepare, read_labels
 from tagline.models.ranking import Ranks, check_asked
-from tagline.models.remote import RemoteCorpus
 from tagline.models.sentences import as_sentences, tokens_as_corpus, words_of
 from tagline.models.trigram.chains import PairChain, pair_chain
 from tagline.models.trigram.explaining import CandidateScores, explain_trigrams
@@ -44,12 +42,13 @@ from tagline.models.trigram.parameters import (
     learn,
     tells_capitals,
 )
-from tagline.models.trigram.remote import counts_of
+from tagline.models.trigram.settings import TrigramSettings
 from tagline.ragged import entries_of, row_offsets
 from tagline.readers.corpus import Column
+from tagline.settings import check_settings, documented
 from tagline.storage import ModelFile
-from tagline.training.passes import Pass
-from tagline.training.running.callbacks import Callback, TrainingState, told
+from tagline.training.iteration import Step
+from tagline.training.run import Run
 from tagline.types import BoolArray, Float64Array, IntArray
 
 MOST_RANKS = 2**62  # labellings that the core can be asked for
@@ -75,15 +74,12 @@ class _Question:
         return self.core, self.words, self.offsets
 
 
-class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
+@documented
+class TrigramTagger(TrigramSettings, StoredModel, ChainModel, BaseEstimator):  # type: ignore[misc]
     """A trigram tagger for words that have one tag each, such as parts of speech.
 
     Arguments:
-        capitals: tell words with a capital from others in the context, too.
-        rare: words that are not more frequent show by their endings what tags unknown words have.
-        longest_ending: characters of an ending.
-        ratio: tags that are so many times less probable for a word, or an ending, than its best are no candidates.
-        callbacks: called with a `TrainingState` when the words are counted, once.
+        {settings}
 
     After `fit`: `labels_`, `parameters_`, `weights_` (λ1, λ2, λ3).
 
@@ -102,71 +98,47 @@ class TrigramTagger(StoredModel, ChainModel, BaseEstimator):  # type: ignore[mis
     training_: TrainingFacts
     training_log_: ClassVar[tuple[()]] = ()
 
-    def __init__(
-        self,
-        *,
-        capitals: bool = True,
-        rare: int = 10,
-        longest_ending: int = 10,
-        ratio: float = 1000.0,
-        callbacks: Sequence[Callback] = (),
-    ) -> None:
-        self.capitals = capitals
-        self.rare = rare
-        self.longest_ending = longest_ending
-        self.ratio = ratio
-        self.callbacks = callbacks
-
     def fit(self, X: Any, y: Any = None) -> TrigramTagger:
         """Learn from tagged sentences.
 
         Arguments:
-            X: sentences: a `Corpus`, or lists of tokens; or what `tagline.scale.corpus` gives, counted elsewhere.
+            X: sentences: a `Corpus`, or lists of tokens.
             y: tags of each sentence; left out where X is a corpus with tags.
         """
-        self._check_settings()
-        begun = time.perf_counter()
-        if isinstance(X, RemoteCorpus):
-            if y is not None:
-                raise InputError("y: expected none, for sentences that lie elsewhere carry their tags, got some")
-            tally = X.tally(None, "error", grams=True)
-            return self._learned(*counts_of(tally, bool(self.capitals)), tally.sentences, begun, X, None)
+        check_settings(self)
+        run = Run(callbacks=self.callbacks)
+        run.started = run.clock()
         X, y = as_sentences(X), as_sentences(y)
         corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
         match_lengths(corpus.offsets, labelled)
         if (unknown := labelled.unknown()) is not None:
             place, label = unknown
             raise InputError(
-                f"{place}: expected a tag, for a trigram tagger counts them, got {label!r}; tagline.HMM and "
-                "tagline.CRF learn from tags that are not known"
+                "{place}: expected a tag, for a trigram tagger counts them, got {label!r}; tagline.HMM and "
+                "tagline.CRF learn from tags that are not known",
+                place=place,
+                label=label,
             )
         lesson = prepare(labelled, scheme=None)
         words, ids = _used(words_of(corpus))
         data = TaggedWords(words, ids, lesson.numbers().astype(np.int64), corpus.offsets)
         counts = TaggedCounts.of(data, len(lesson.labels), bool(self.capitals) and tells_capitals(words))
-        return self._learned(counts, lesson.labels, len(corpus), begun, X, y)
+        return self._learned(counts, lesson.labels, len(corpus), run, X, y)
 
     def _learned(
-        self, counts: TaggedCounts, labels: Sequence[str], sentences: int, begun: float, X: Any, y: Any
+        self, counts: TaggedCounts, labels: Sequence[str], sentences: int, run: Run, X: Any, y: Any
     ) -> TrigramTagger:
         """Take over what counts show."""
         longest = min(int(self.longest_ending), LONGEST_ENDING)
         parameters = learn(counts, labels, rare=self.rare, longest=longest, ratio=float(self.ratio))
         self._become(parameters, TrainingFacts(sentences, 1, reason="counted"))
-        done = Pass(1, math.nan, math.nan, len(self.parameters_.words), time.perf_counter() - begun, 1)
-        told(self.callbacks, TrainingState.of(done, self._copied))
+        metrics = {"active": len(self.parameters_.words), "evaluations": 1, "step": None}
+        run.record(Step(1, math.nan, metrics=metrics), self._copied)
         self._record(X, y)
         return self
 
     def _copied(self) -> dict[str, NDArray[Any]]:
         return {name: array.copy() for name, array in self._packed()[1].items()}
-
-    def _check_settings(self) -> None:
-        check_switch("capitals", self.capitals)
-        check_whole("rare", self.rare, 0)
-        check_whole("longest_ending", self.longest_ending, 0)
-        check_functions("callbacks", self.callbacks)
-        check_number("ratio", self.ratio, least=1, most=1e100, wanted="a number from 1 to 1e100")
 
     @property
     def labels_(self) -> list[str]:  # type: ignore[override]

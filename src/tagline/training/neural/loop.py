@@ -1,31 +1,26 @@
-"""The training loop: epochs of steps over batches, until it is time to stop; the best weights stay in the network.
+"""The training loop of networks: epochs of steps over batches.
 
-After each epoch the dev score decides which weights are kept. A checkpoint at the end of each epoch (and, if wanted,
-every few seconds) lets a run that was killed go on to exactly the same numbers. Ctrl-C ends it after the current step.
-Under torchrun the processes share the work of each step. The other files do the parts; this one puts them in order.
+`Epochs` is what a run (`tagline.training.run`) follows: between two steps of an epoch it may stop or save, after an
+epoch it scores the dev set and keeps the best weights. A run that was killed goes on to exactly the same numbers;
+Ctrl-C ends it after the current step. Under torchrun the processes share the work of each step and decide as one.
 """
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
-import os
+import operator
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from tagline.errors import InputError, StorageError
-from tagline.storage import Path
+from tagline.errors import InputError
+from tagline.training.iteration import Algorithm, Step
 from tagline.training.neural import checkpoints, randomness
 from tagline.training.neural.batching import bucketed, loaded
-from tagline.training.neural.checkpoints import Best, Standing
-from tagline.training.neural.interrupts import Interrupts
-from tagline.training.neural.journal import Epoch, TrainedNetwork
 from tagline.training.neural.optimisers import optimiser_of
 from tagline.training.neural.processes import joined
 from tagline.training.neural.schedules import rate_of
@@ -33,199 +28,174 @@ from tagline.training.neural.settings import Descent
 from tagline.training.neural.steps import Part, Steps, Totals
 from tagline.training.neural.task import Progress, Task, dev_score_of
 from tagline.training.neural.waiting import let_threads_sleep
-from tagline.training.neural.watch import Watch
-from tagline.training.running.callbacks import Callback
-from tagline.training.running.checkpoints import check_place
-from tagline.training.running.journal import Journal
+from tagline.training.run import Run, Trained
+from tagline.training.running.checkpoints import State
+from tagline.training.running.interrupts import Interrupts
 from tagline.types import IntArray
 
-logger = logging.getLogger("tagline.training")
-
-__all__ = ["Epoch", "Task", "TrainedNetwork", "train"]
-
 LOOKS = 8  # times an epoch that its losses are searched for numbers that are not finite
+STRIDE = 8  # steps after which several processes agree on whether to stop; one process looks after each step
+SECONDS = 0.25  # between two calls of progress
 
 
 def train(
     task: Task,
     descent: Descent,
     *,
-    callbacks: Sequence[Callback] = (),
-    checkpoint: Path | None = None,
-    save_every: float | None = None,
-    resume: bool = False,
     facts: Mapping[str, Any] | None = None,
-    log: Path | None = None,
-    tensorboard: Path | None = None,
     progress: Progress | None = None,
-) -> TrainedNetwork:
+    save_every: float | None = None,
+    **settings: Any,
+) -> Trained:
     """Train a network; it holds the best weights when this returns.
 
     Arguments:
         task: network and sentences.
         descent: how to train.
-        callbacks: called with a `TrainingState` after each epoch; True stops.
-        checkpoint: a file to write at the start, after each epoch and when the run is stopped; seen by all processes.
-        save_every: seconds after which it is written within an epoch, too; 0 for after each step.
-        resume: go on from the checkpoint; from the start where there is none yet.
         facts: what else must be the same for a run to be resumed, of JSON's types.
-        log: a file of JSON lines to add to.
-        tensorboard: a folder for TensorBoard.
         progress: called as ``progress(batches done, batches, mean loss)`` within epochs, a few times a second.
+        save_every: seconds after which the checkpoint is written within an epoch, too; 0 for after each step.
+        settings: of the `Run` around it: callbacks, verbose, checkpoint, resume, log, tensorboard.
 
     A run that is stopped within an epoch returns to the weights of the best epoch before, if one was scored.
     """
-    if checkpoint is None and (resume or save_every is not None):
-        raise InputError("checkpoint: expected a file to resume from or to save to, got none; pass checkpoint=")
-    if save_every is not None and not save_every >= 0:
-        raise InputError(f"save_every: expected 0 seconds or more, got {save_every}")
     if not len(task.lengths):
         raise InputError("lengths: expected at least one sentence to learn from, got none")
     if (first := next(task.module.parameters(), None)) is None:
         raise InputError("module: expected parameters to train, got none")
+    if save_every is not None and settings.get("checkpoint") is None:
+        raise InputError("checkpoint: expected a file to resume from or to save to, got none; pass checkpoint=")
+    run = Run(
+        max_iterations=descent.epochs,
+        max_seconds=descent.max_seconds,
+        patience=descent.patience,
+        save_every=save_every,
+        **settings,
+    )
     device, mode = first.device, task.module.training
     if device.type == "cpu":
         let_threads_sleep()
-    with (
-        joined(device) as world,
-        randomness.seeded(descent.seed, world.rank, device),
-        Interrupts() as interrupts,
-        Journal(log, tensorboard) if world.first else Journal() as journal,
-    ):
+    with joined(device) as world, randomness.seeded(descent.seed, world.rank, device), Interrupts() as interrupts:
         steps = Steps(task.module, optimiser_of(task.groups(), descent), descent, world, device)
-        watch = Watch(descent, world, interrupts, journal, callbacks, progress)
-        all_facts = {**checkpoints.facts_of(task.lengths, descent, steps), **(facts or {})}
+        epochs = Epochs(task, descent, steps)
+        run.keeps = operator.ge  # of two epochs with equal scores the later is kept: it has learned more
+        run.dev = lambda _: epochs.dev_score()
+        run.is_main, run.agree, run.interrupts = world.first, world.any, interrupts
         try:
-            return _Run(task, descent, steps, watch, all_facts, checkpoint, save_every).run(resume)
+            with run.opened(lambda: {**checkpoints.facts_of(task.lengths, descent, steps), **(facts or {})}):
+                if world.first:
+                    epochs.progress = run.tell.stepped if progress is None and run.verbose else progress
+                world.share_weights(task.module)
+                trained = run.finish(epochs)
+                if run.best is None:
+                    steps.average.settle()
+                else:
+                    checkpoints.put(task.module, trained.weights)
+            return trained
         finally:
             task.module.train(mode)
 
 
-@dataclass(eq=False)
-class _Run:
-    """A run under way; `saved` and `epoch_begun` are times."""
+class Epochs(Algorithm):
+    """Epochs of a network.
 
-    task: Task
-    descent: Descent
-    steps: Steps
-    watch: Watch
-    facts: Mapping[str, Any]
-    checkpoint: Path | None
-    save_every: float | None
-    standing: Standing = field(default_factory=Standing)
-    saved: float = field(default_factory=time.perf_counter)
-    epoch_begun: float = 0.0
+    Attributes:
+        epoch, step: so many steps of this epoch are done; epochs count from 1.
+        training: seconds of this epoch before it was resumed.
+    """
 
-    def run(self, resume: bool) -> TrainedNetwork:
-        """Train from where the run stands until it is time to stop."""
-        world, journal = self.watch.world, self.watch.journal
-        if resume and self.checkpoint is not None and os.path.exists(self.checkpoint):
-            self.standing = checkpoints.load(self.checkpoint, self.facts, self.steps)
-            self.watch.begun -= self.standing.seconds
-        else:
-            if self.checkpoint is not None:
-                check_place(self.checkpoint)
-            world.share_weights(self.task.module)
-            self.save()
-        journal.write("start", {**self.facts, "epoch": self.standing.epoch, "step": self.standing.step})
-        reason = self.watch.between(self.standing) if self.standing.history else None
-        while reason is None:
-            reason = self.epoch()
-        best, history = self.standing.best, tuple(self.standing.history)
-        if best is None:
-            self.steps.average.settle()
-        else:
-            checkpoints.put(self.task.module, best.weights)
-        done = TrainedNetwork(history, reason, best.epoch if best else len(history))
-        journal.write("end", {"reason": reason, "best_epoch": done.best_epoch, "seconds": self.watch.seconds()})
-        return done
+    limit = "epochs"
+    is_slow = True
 
-    def epoch(self) -> str | None:
-        """Train one epoch, or the rest of it; return a reason where the run is to stop."""
-        now, descent = self.standing, self.descent
-        self.epoch_begun = time.perf_counter() - now.training
+    weights = None  # they are in the network
+
+    def __init__(self, task: Task, descent: Descent, steps: Steps) -> None:
+        self.task, self.descent, self.steps = task, descent, steps
+        self.progress: Progress | None = None
+        self.epoch, self.step, self.training = 1, 0, 0.0
+        self._begun = self._shown = time.perf_counter()
+
+    def __iter__(self) -> Generator[Step, None, None]:
+        while True:
+            yield from self._epoch()
+
+    def _epoch(self) -> Generator[Step, None, None]:
+        """Train one epoch, or the rest of it."""
+        self._begun = time.perf_counter() - self.training
+        descent, steps, world, lengths = self.descent, self.steps, self.steps.world, self.task.lengths
         plan = bucketed(
-            self.task.lengths,
+            lengths,
             batch_size=descent.batch_size,
             max_tokens=descent.max_tokens,
-            rng=randomness.order_of(descent.seed, now.epoch),
-            parts=descent.accumulate * self.watch.world.count,
+            rng=randomness.order_of(descent.seed, self.epoch),
+            parts=descent.accumulate * world.count,
         )
         self.task.module.train()
-        left = loaded(self.loader(), plan[now.step :], threaded=self.steps.device.type != "cpu")
+        left = loaded(self._loader(), plan[self.step :], threaded=steps.device.type != "cpu")
         with contextlib.closing(left) as batches:
             for count, parts in batches:
-                self.steps.take(parts, count, rate_of(descent, now.epoch, now.step, len(plan)), now.step + 1)
-                now.step += 1
-                if now.step < len(plan) and (reason := self.look(plan)):
-                    return reason
-        return self.close(plan)
+                steps.take(parts, count, rate_of(descent, self.epoch, self.step, len(plan)), self.step + 1)
+                self.step += 1
+                if self.step == len(plan):
+                    break
+                if self.step % math.ceil(len(plan) / LOOKS) == 0:
+                    steps.check(self.epoch)
+                self._show(plan)
+                if world.count == 1 or self.step % STRIDE == 0:
+                    yield Step(self.epoch - 1, math.nan)
+        totals = steps.check(self.epoch)
+        world.share_weights(self.task.module)
+        speed = float(np.sum(lengths)) / (time.perf_counter() - self._begun)
+        self._show(plan)
+        metrics = {"rate": rate_of(descent, self.epoch, self.step - 1, len(plan)), "tokens_per_second": speed}
+        loss = totals.loss / len(lengths)
+        self.epoch, self.step, self.training = self.epoch + 1, 0, 0.0
+        steps.reset(Totals())
+        yield Step(self.epoch - 1, loss, totals.gradient_norm, metrics=metrics, noun="epoch")
 
-    def loader(self) -> Callable[[IntArray], tuple[int, list[Part]]]:
+    def _loader(self) -> Callable[[IntArray], tuple[int, list[Part]]]:
         """Return a function that makes this process's inputs of a step, in any thread, for the current stream."""
         on_gpu = self.steps.device.type == "cuda"
         stream = torch.cuda.current_stream(self.steps.device) if on_gpu else None
 
         def load(batch: IntArray) -> tuple[int, list[Part]]:
-            shares = self.watch.world.shares(batch, self.descent.accumulate)
+            shares = self.steps.world.shares(batch, self.descent.accumulate)
             with torch.cuda.stream(stream):  # does nothing where there is none
                 return len(batch), [(len(share), self.task.inputs(share)) for share in shares]
 
         return load
 
-    def look(self, plan: list[IntArray]) -> str | None:
-        """Show, save and decide between two steps; return a reason where the run is to stop."""
-        step = self.standing.step
-        if step % math.ceil(len(plan) / LOOKS) == 0:
-            self.steps.check(self.standing.epoch)
-        self.watch.show(self.steps, step, plan)
-        due = self.save_every is not None and time.perf_counter() - self.saved >= self.save_every
-        reason, due = self.watch.within(step, due)
-        if due:
-            self.save()
-        return reason
+    def _show(self, plan: Sequence[IntArray]) -> None:
+        """Call progress if it is time for that; only then wait for the device."""
+        due = self.step == len(plan) or time.perf_counter() - self._shown >= SECONDS
+        if self.progress is not None and due:
+            self.progress(self.step, len(plan), self.steps.totals().loss / sum(map(len, plan[: self.step])))
+            self._shown = time.perf_counter()
 
-    def close(self, plan: list[IntArray]) -> str | None:
-        """End an epoch: score it, keep the best weights, tell everybody, save; return a reason to stop, if any."""
-        now, lengths = self.standing, self.task.lengths
-        totals = self.steps.check(now.epoch)
-        self.watch.world.share_weights(self.task.module)
-        speed = float(np.sum(lengths)) / (time.perf_counter() - self.epoch_begun)
-        self.watch.show(self.steps, now.step, plan)
-        rate = rate_of(self.descent, now.epoch, now.step - 1, len(plan))
+    def dev_score(self) -> float | None:
+        """Score the network with the weights that are kept."""
         with self.steps.average.in_place():
-            score = dev_score_of(self.task, self.watch.world)
-            # Of two epochs with equal scores the later is kept: it has learned more.
-            if score is not None and math.isfinite(score) and (now.best is None or score >= now.best.score):
-                now.best = Best(now.epoch, score, checkpoints.copy_of(self.task.module))
-        loss, seconds = totals.loss / len(lengths), self.watch.seconds()
-        done = Epoch(now.epoch, loss, score, rate, totals.gradient_norm, seconds, speed)
-        now.history.append(done)
-        now.epoch, now.step, now.training = now.epoch + 1, 0, 0.0
-        self.steps.reset(Totals())
-        stop = self.watch.tell(done, self.weights)
-        self.save()
-        return "callback" if stop else self.watch.between(now)
+            return dev_score_of(self.task, self.steps.world)
 
-    def weights(self) -> dict[str, torch.Tensor]:
-        """Copy the weights as they would be scored."""
+    def copied(self, weights: Any) -> dict[str, torch.Tensor]:
         with self.steps.average.in_place():
             return checkpoints.copy_of(self.task.module)
 
-    def save(self) -> None:
-        """Write a checkpoint if one is wanted."""
-        now, world = self.standing, self.watch.world
-        if self.checkpoint is None:
-            return
-        self.steps.check(now.epoch)
-        now.seconds = self.watch.seconds()
-        now.training = time.perf_counter() - self.epoch_begun if now.step else 0.0
-        generators = world.gathered(randomness.state(self.steps.device))
-        if world.first:
-            try:
-                checkpoints.save(self.checkpoint, self.facts, now, self.steps, generators)
-            except StorageError as error:
-                if not now.history and not now.step:
-                    raise  # nothing is lost yet
-                logger.warning("%s; training goes on without it", error)
-        self.saved = time.perf_counter()
+    def packed(self, copy: dict[str, torch.Tensor]) -> State:
+        return State({}, {name: checkpoints.stored(value) for name, value in copy.items()})
+
+    def unpacked(self, state: State) -> dict[str, torch.Tensor]:
+        return checkpoints.restored_weights(state, "", self.task.module)
+
+    def state(self) -> State:
+        self.steps.check(self.epoch)
+        training = time.perf_counter() - self._begun if self.step else 0.0
+        state = checkpoints.network_state(self.steps)
+        return State({**state.values, "epoch": self.epoch, "step": self.step, "training": training}, state.arrays)
+
+    def load_state(self, state: State) -> None:
+        epoch = checkpoints.counted(state, "epoch", 1, self.descent.epochs + 1)
+        step = checkpoints.counted(state, "step", 0, len(self.task.lengths))
+        training = max(state.value("training", float), 0.0)
+        checkpoints.restore_network(state, self.steps)
+        self.epoch, self.step, self.training = epoch, step, training

@@ -9,9 +9,10 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from tagline.errors import InputError
+from tagline.training.iteration import Convergence
 from tagline.training.likelihood import Likelihood
-from tagline.training.monitor import Monitor, Trained
 from tagline.training.online.learner import learn
+from tagline.training.run import Run, Trained
 
 
 def arow(
@@ -22,7 +23,8 @@ def arow(
     gamma: float = 1.0,
     passes: int | None = None,
     seed: int = 0,
-    monitor: Monitor | None = None,
+    convergence: Convergence | None = None,
+    run: Run | None = None,
 ) -> Trained:
     """Learn weights from mistakes.
 
@@ -34,6 +36,16 @@ def arow(
     """
     for name, value in (("variance", variance), ("gamma", gamma)):
         if not value > 0:
-            raise InputError(f"{name}: expected a positive number, got {value}")
+            raise InputError("{name}: expected a positive number, got {value}", name=name, value=value)
     settings = {"variance": float(variance), "gamma": float(gamma)}
-    return learn(likelihood, start, "arow", passes=passes, averaged=False, seed=seed, monitor=monitor, **settings)
+    return learn(
+        likelihood,
+        start,
+        "arow",
+        passes=passes,
+        averaged=False,
+        seed=seed,
+        convergence=convergence,
+        run=run,
+        **settings,
+    )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from tagline.training.iteration import Convergence
 from tagline.training.likelihood import Likelihood
-from tagline.training.monitor import Monitor, Trained
 from tagline.training.online.learner import learn
+from tagline.training.run import Run, Trained
 
 
 def ap(
@@ -16,7 +17,8 @@ def ap(
     passes: int | None = None,
     averaged: bool = True,
     seed: int = 0,
-    monitor: Monitor | None = None,
+    convergence: Convergence | None = None,
+    run: Run | None = None,
 ) -> Trained:
     """Learn weights from mistakes; arguments as of `tagline.training.online.learner.learn`."""
-    return learn(likelihood, start, "ap", passes=passes, averaged=averaged, seed=seed, monitor=monitor)
+    return learn(likelihood, start, "ap", passes=passes, averaged=averaged, seed=seed, convergence=convergence, run=run)

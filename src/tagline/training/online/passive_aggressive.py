@@ -9,9 +9,10 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from tagline.errors import InputError
+from tagline.training.iteration import Convergence
 from tagline.training.likelihood import Likelihood
-from tagline.training.monitor import Monitor, Trained
 from tagline.training.online.learner import learn
+from tagline.training.run import Run, Trained
 
 
 def pa(
@@ -24,7 +25,8 @@ def pa(
     passes: int | None = None,
     averaged: bool = True,
     seed: int = 0,
-    monitor: Monitor | None = None,
+    convergence: Convergence | None = None,
+    run: Run | None = None,
 ) -> Trained:
     """Learn weights from mistakes.
 
@@ -36,8 +38,18 @@ def pa(
     The others are those of `tagline.training.online.learner.learn`.
     """
     if type not in (0, 1, 2):
-        raise InputError(f"type: expected 0, 1 or 2, got {type}")
+        raise InputError("type: expected 0, 1 or 2, got {type}", type=type)
     if not c > 0:
-        raise InputError(f"c: expected a positive number, got {c}")
+        raise InputError("c: expected a positive number, got {c}", c=c)
     settings = {"type": type, "c": float(c), "error_sensitive": bool(error_sensitive)}
-    return learn(likelihood, start, "pa", passes=passes, averaged=averaged, seed=seed, monitor=monitor, **settings)
+    return learn(
+        likelihood,
+        start,
+        "pa",
+        passes=passes,
+        averaged=averaged,
+        seed=seed,
+        convergence=convergence,
+        run=run,
+        **settings,
+    )

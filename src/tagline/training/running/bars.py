@@ -12,12 +12,11 @@ from importlib import import_module
 from typing import Any
 
 from rich.console import Console, RenderableType
-from rich.progress import Progress as RichProgress
-from rich.progress import ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
 from rich.progress_bar import ProgressBar
 
 from tagline.errors import visible
-from tagline.training.running.callbacks import Progress
+from tagline.training.iteration import Step
 from tagline.training.running.progress import Budget, Silent, left_in_words, pass_line, seconds_left
 
 EVERY = 10.0  # seconds between lines where nothing can be redrawn
@@ -42,7 +41,7 @@ class Lines(Silent):
         self, console: Console, budget: Budget, every_pass: bool, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.console, self.budget, self.every_pass, self.clock = console, budget, every_pass, clock
-        self.history: list[Progress] = []
+        self.history: list[Step] = []
         self.told = clock()
 
     def say(self, text: str) -> None:
@@ -52,7 +51,7 @@ class Lines(Silent):
     def stage(self, text: str) -> None:
         """Where lines stay, stages go without saying."""
 
-    def passed(self, done: Progress, weights: Any = None) -> None:
+    def passed(self, done: Step, weights: Any = None) -> None:
         """Write a line where it is time."""
         self.history.append(done)
         n = done.number
@@ -86,9 +85,9 @@ class Bar(Silent):
 
     def __init__(self, console: Console, budget: Budget) -> None:
         self.console, self.budget = console, budget
-        self.history: list[Progress] = []
+        self.history: list[Step] = []
         text = TextColumn("{task.description}")
-        self.bar = RichProgress(SpinnerColumn(), text, _Steps(), TimeElapsedColumn(), console=console, transient=True)
+        self.bar = Progress(SpinnerColumn(), text, _Steps(), TimeElapsedColumn(), console=console, transient=True)
         self.task = self.bar.add_task("", total=None, steps=None)
         self.bar.start()
 
@@ -100,7 +99,7 @@ class Bar(Silent):
         """Show what is being done."""
         self.bar.update(self.task, description=text.replace("[", "\\["), steps=None)
 
-    def passed(self, done: Progress, weights: Any = None) -> None:
+    def passed(self, done: Step, weights: Any = None) -> None:
         """Show how far it is; the line of a network's epoch stays."""
         self.history.append(done)
         left = seconds_left(self.history, self.budget)
@@ -124,7 +123,7 @@ class Notebook(Silent):
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
-        self.history: list[Progress] = []
+        self.history: list[Step] = []
         display: Any = import_module("IPython.display")
         self._html = display.HTML
         self._lines: list[str] = []
@@ -139,7 +138,7 @@ class Notebook(Silent):
         """Show what is being done."""
         self._draw(html.escape(visible(text)))
 
-    def passed(self, done: Progress, weights: Any = None) -> None:
+    def passed(self, done: Step, weights: Any = None) -> None:
         """Show how far it is; the line of a network's epoch stays."""
         self.history.append(done)
         line = pass_line(done, seconds_left(self.history, self.budget), of=self.budget.passes)

@@ -11,45 +11,13 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tagline.errors import InputError
 from tagline.training.certificate import relative_gap
 
-
-class Progress(Protocol):
-    """One pass over the training sentences: `Pass` of a feature CRF or an HMM, `Epoch` of a network."""
-
-    noun: ClassVar[str]
-    plural: ClassVar[str]
-    lasting: ClassVar[bool]
-    """Whether passes are few and long, so that each is worth a line."""
-
-    @property
-    def number(self) -> int:
-        """Which pass it is, from 1."""
-
-    @property
-    def objective(self) -> float:
-        """What is made smaller: the objective with its penalties, or the mean loss."""
-
-    @property
-    def seconds(self) -> float:
-        """Since training began."""
-
-    @property
-    def dev_score(self) -> float | None:
-        """On the dev set; None where there is none."""
-
-    def line(self) -> str:
-        """Write all of it as one line."""
-
-    def headline(self) -> str:
-        """Say in a few words what it reached."""
-
-    @property
-    def speed(self) -> str:
-        """How fast it was, in words; empty where that is not told."""
+if TYPE_CHECKING:
+    from tagline.training.iteration import Step
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,14 +51,15 @@ class TrainingState:
     gap: float | None
     dev_score: float | None
     seconds: float
-    progress: Progress
+    progress: Step
     copy: Callable[[], Any] = field(repr=False)
 
     @classmethod
-    def of(cls, progress: Progress, copy: Callable[[], Any]) -> TrainingState:
+    def of(cls, progress: Step, copy: Callable[[], Any]) -> TrainingState:
         """Return the state after a pass; `copy` is asked for the weights if somebody wants them."""
-        gap = getattr(progress, "gap", None)
-        return cls(progress.number, progress.objective, gap, progress.dev_score, progress.seconds, progress, copy)
+        return cls(
+            progress.number, progress.objective, progress.gap, progress.dev_score, progress.seconds, progress, copy
+        )
 
     @property
     def epoch(self) -> int:
@@ -109,8 +78,8 @@ class TrainingState:
     def metrics(self) -> dict[str, float]:
         """Return the numbers that are known, by name, for tools that draw curves.
 
-        >>> from tagline.training.monitor import Pass
-        >>> TrainingState.of(Pass(3, 12.5, 0.1, 10, 1.5, 4, dev_score=0.5), dict).metrics()
+        >>> from tagline.training.iteration import Step
+        >>> TrainingState.of(Step(3, 12.5, dev_score=0.5, seconds=1.5), dict).metrics()
         {'objective': 12.5, 'dev_score': 0.5, 'seconds': 1.5}
         """
         numbers = {name: getattr(self, name) for name in ("objective", "gap", "relative_gap", "dev_score", "seconds")}

@@ -1,8 +1,7 @@
 """A run in one file, from which it goes on as if it had never stopped: our model file's format, written atomically.
 
 Every algorithm has a `State`: plain values and arrays between two passes. `Checkpoint` writes it every few seconds and
-reads it back. The facts beside it (settings, sizes, checksums of the data) must be the same for a run to go on;
-`tagline.training.neural.checkpoints` keeps networks in the same way.
+reads it back. The facts beside it (settings, sizes, checksums of the data) must be the same for a run to go on.
 """
 
 from __future__ import annotations
@@ -14,36 +13,36 @@ import math
 import os
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar, get_type_hints
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from tagline.checks import check_number
 from tagline.errors import InputError, StorageError
+from tagline.messages import message
 from tagline.storage import ModelFile, Path, read, write
-from tagline.training.running.callbacks import Progress
 from tagline.writing import check_writable
 
 logger = logging.getLogger("tagline.training")
 
 KIND = "training checkpoint"
+FORM = 2  # of the file; 0.1.0 wrote form 1, which has no number
 SECONDS = 30.0  # between two checkpoints
 MOST_NAMED = 6  # differences, in a message
-DAMAGED = "the file is damaged; start anew without resume"
+DAMAGED = message("the file is damaged; start anew without resume")
 # What a fact of the algorithm `auto` is called where its own name is not that of the setting that decides it.
-_AUTO = {"passes": "the number of stochastic passes (at most half of max_iterations)"}
+_AUTO = {"passes": message("the number of stochastic passes (at most half of max_iterations)")}
 _CHECKSUMS = {
-    "lengths": "other sentences",
-    "words": "other words",
-    "observations": "other observations",
-    "tags": "other tags or weights",
-    "dev": "another dev set",
-    "shapes": "a network of other sizes",
-    "layout": "other features or labels",
-    "start": "another start",
+    "lengths": message("other sentences"),
+    "words": message("other words"),
+    "observations": message("other observations"),
+    "tags": message("other tags or weights"),
+    "dev": message("another dev set"),
+    "shapes": message("a network of other sizes"),
+    "layout": message("other features or labels"),
+    "start": message("another start"),
 }
 """What a message says where a checksum differs."""
 
@@ -66,8 +65,14 @@ class State:
         if kind is float and value in ("nan", "inf", "-inf"):
             return float(value)
         value = ModelFile(self.values, {}, source=self.source).setting(name, kind)
-        if not _is_sized(value):
-            raise StorageError(f"{self.source}: {name} is out of range: {value!r:.60}; {DAMAGED}")
+        if not is_sized(value):
+            raise StorageError(
+                "{source}: {name} is out of range: {value!r:.60}; {damaged}",
+                source=self.source,
+                name=name,
+                value=value,
+                damaged=DAMAGED,
+            )
         return value
 
     def array(self, name: str, dtype: DTypeLike, *shape: int | None, finite: bool = False) -> NDArray[Any]:
@@ -78,7 +83,12 @@ class State:
         """
         array = ModelFile({}, self.arrays, source=self.source).tensor(name, dtype, *shape).copy()
         if finite and not np.isfinite(array).all():
-            raise StorageError(f"{self.source}: {name} has numbers that are not finite; {DAMAGED}")
+            raise StorageError(
+                "{source}: {name} has numbers that are not finite; {damaged}",
+                source=self.source,
+                name=name,
+                damaged=DAMAGED,
+            )
         return array
 
     def part(self, name: str) -> State:
@@ -95,26 +105,12 @@ class State:
         return State({**self.values, name: other.values}, {**self.arrays, **arrays}, self.source)
 
 
-Entry = TypeVar("Entry", bound=Progress)
-
-
-class Stateful(Protocol):
-    """An algorithm that can be put down between two passes, and taken up again."""
-
-    def keep(self) -> State:
-        """Return all that the next pass depends on, besides the weights of the last point."""
-
-    def restore(self, state: State, weights: NDArray[np.float64]) -> None:
-        """Go back to where `keep` was called, at these weights."""
-
-
 class Checkpoint:
     """The file of a run.
 
     Arguments:
         path: of the file; None writes nothing.
         facts: what must be the same for a run to be resumed, of JSON's types.
-        save_every: seconds between two writes; 0 for after each pass.
         resume: go on from the file; from the start where there is none yet.
         clock: seconds, for tests.
 
@@ -124,6 +120,7 @@ class Checkpoint:
     Attributes:
         state: what to go on from; None where a run begins.
         beside: what earlier steps of the run have reached, by name: a part of every state that is written.
+        is_new: whether it has written nothing yet.
     """
 
     def __init__(
@@ -131,12 +128,10 @@ class Checkpoint:
         path: Path | None,
         facts: Mapping[str, Any],
         *,
-        save_every: float = SECONDS,
         resume: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        check_run(path, resume, save_every)
-        self.path, self.facts, self.save_every, self.clock = path, dict(facts), save_every, clock
+        self.path, self.facts, self.clock = path, dict(facts), clock
         self.state: State | None = None
         self.beside: dict[str, State] = {}
         self._written: float | None = None
@@ -148,30 +143,36 @@ class Checkpoint:
         else:
             check_place(path)
 
-    def due(self) -> bool:
-        """Say whether it is time to write."""
-        if self.path is None:
-            return False
-        return self._written is None or self.clock() - self._written >= self.save_every
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing was written yet."""
+        return self._written is None
 
-    def save(self, state: State) -> None:
-        """Write a state; it replaces an older one only when it is complete."""
+    def is_due(self, save_every: float | None) -> bool:
+        """Say whether it is time to write: for the first time, or so many seconds after the last."""
+        return self._written is None or (save_every is not None and self.clock() - self._written >= save_every)
+
+    def save(self, state: State, *, must: bool = False) -> None:
+        """Write a state; it replaces an older one only when it is complete.
+
+        Arguments:
+            must: raise where that fails, as long as nothing is lost.
+        """
         if self.path is None:
             return
         for name, part in self.beside.items():
             state = state.joined(name, part)
+        config = {"model": KIND, "form": FORM, "facts": self.facts, "state": written(state.values)}
         try:
-            write(self.path, {"model": KIND, "facts": self.facts, "state": written(state.values)}, state.arrays)
+            write(self.path, config, state.arrays)
         except StorageError as error:
+            if must:
+                raise
             logger.warning("%s; training goes on without it", error)
+
+    def note(self) -> None:
+        """Count the seconds to the next write from now."""
         self._written = self.clock()
-
-
-def check_run(checkpoint: Path | None, resume: bool, save_every: float = SECONDS) -> None:
-    """Raise where these arguments of `fit` cannot be meant."""
-    if checkpoint is None and resume:
-        raise InputError("checkpoint: expected a file to resume from or to save to, got none; pass checkpoint=")
-    check_number("save_every", save_every, least=0, wanted="0 seconds or more")
 
 
 def check_place(path: Path) -> None:
@@ -180,19 +181,29 @@ def check_place(path: Path) -> None:
     with contextlib.suppress(StorageError):
         if not os.path.exists(path) or read(path, verify=False).config.get("model") == KIND:
             return
-    raise InputError(f"{os.fspath(path)}: expected a new file or an older checkpoint, got another file; name another")
-
-
-def opened(path: Path) -> ModelFile:
-    """Read a checkpoint; a file of another kind is an error."""
-    file = read(path)
-    if (kind := file.setting("model", str)) != KIND:
-        raise StorageError(f"{file.source}: expected a {KIND}, got a model of kind {kind!r:.60}; name another file")
-    return file
+    raise InputError(
+        "{path}: expected a new file or an older checkpoint, got another file; name another", path=os.fspath(path)
+    )
 
 
 def _load(path: Path, facts: Mapping[str, Any]) -> State:
-    file = opened(path)
+    file = read(path)
+    if (kind := file.setting("model", str)) != KIND:
+        raise StorageError(
+            "{source}: expected a {kind}, got a model of kind {kind2!r:.60}; name another file",
+            source=file.source,
+            kind=KIND,
+            kind2=kind,
+        )
+    if (form := file.config.get("form", 1)) != FORM:
+        raise StorageError(
+            "{source}: expected a {kind} of this version (form {form}), got one of form {form2!r:.20}; finish the "
+            "run with the version of Tagline that wrote it, or start anew without resume, which overwrites it",
+            source=file.source,
+            kind=KIND,
+            form=FORM,
+            form2=form,
+        )
     check_facts(file.source, file.setting("facts", dict), facts)
     return State(file.setting("state", dict), dict(file.tensors), file.source)
 
@@ -212,8 +223,10 @@ def check_facts(source: str, saved: dict[str, Any], facts: Mapping[str, Any]) ->
         more = [f"{len(texts) - MOST_NAMED} more"] if len(texts) > MOST_NAMED else []
         what = ", ".join([*texts[:MOST_NAMED], *more])
         raise InputError(
-            f"{source}: expected a checkpoint of the same settings and data, got one that differs: {what}; resume with "
-            "those, or start anew without resume, which overwrites it"
+            "{source}: expected a checkpoint of the same settings and data, got one that differs: {what}; resume "
+            "with those, or start anew without resume, which overwrites it",
+            source=source,
+            what=what,
         )
 
 
@@ -239,38 +252,9 @@ def written(value: Any) -> Any:
     return value
 
 
-def _is_sized(value: Any) -> bool:
+def is_sized(value: Any) -> bool:
     """Whether an integer is one that arrays and the core can hold."""
     return not isinstance(value, int) or abs(value) < 2**62
-
-
-def read_number(value: Any) -> Any:
-    """Return a value that `written` wrote: a string is a number that is not finite."""
-    return float(value) if isinstance(value, str) else value
-
-
-def entries_of(kind: type[Entry], rows: Iterable[Mapping[str, Any]], source: str) -> tuple[Entry, ...]:
-    """Return the entries of a history; a value that is not of its field's type is an error.
-
-    Arguments:
-        kind: of an entry, a dataclass that is a `Progress`.
-        rows: the values of its fields by name, as `written` wrote them.
-        source: the file they come from, for messages.
-    """
-    types = get_type_hints(kind)
-    entries: list[Entry] = []
-    try:
-        for row in rows:
-            values = {name: read_number(value) for name, value in row.items()}
-            for name, value in values.items():
-                if isinstance(value, bool) or not isinstance(value, types[name]) or not _is_sized(value):
-                    raise TypeError(f"{name} {value!r:.60}")
-            entries.append(kind(**values))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise StorageError(f"{source}: expected numbers in the history, got: {error!s:.200}; {DAMAGED}") from None
-    if [entry.number for entry in entries] != list(range(1, len(entries) + 1)):
-        raise StorageError(f"{source}: expected {kind.plural} numbered 1, 2, … in the history, got others; {DAMAGED}")
-    return tuple(entries)
 
 
 def restored_generator(random: np.random.Generator, state: State, name: str) -> None:
@@ -279,5 +263,8 @@ def restored_generator(random: np.random.Generator, state: State, name: str) -> 
         random.bit_generator.state = state.value(name, dict)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise StorageError(
-            f"{state.source}: expected the state of a generator, got: {error!r:.100}; {DAMAGED}"
+            "{source}: expected the state of a generator, got: {error!r:.100}; {damaged}",
+            source=state.source,
+            error=error,
+            damaged=DAMAGED,
         ) from None

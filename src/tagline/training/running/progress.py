@@ -12,9 +12,13 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from tagline.training.running.callbacks import Progress
+from tagline.messages import message
+
+if TYPE_CHECKING:
+    from tagline.training.iteration import Step
+
 
 logger = logging.getLogger("tagline.training")
 
@@ -41,7 +45,9 @@ class Budget:
 
 
 class Reporter(Protocol):
-    """Who is told how training goes."""
+    """Who is told how training goes; `budget` says when it ends at the latest."""
+
+    budget: Budget
 
     def say(self, text: str) -> None:
         """Hear a line for people."""
@@ -49,18 +55,18 @@ class Reporter(Protocol):
     def stage(self, text: str) -> None:
         """Hear what is being done now."""
 
-    def passed(self, done: Progress, weights: Any = None) -> None:
+    def passed(self, done: Step, weights: Any = None) -> None:
         """Hear that a pass is done: a callback of `CRF`, and of networks."""
 
     def stepped(self, done: int, total: int, loss: float) -> None:
         """Hear that so many batches of an epoch are done, with this mean loss."""
 
 
-def seconds_left(history: Sequence[Progress], budget: Budget) -> float | None:
+def seconds_left(history: Sequence[Step], budget: Budget) -> float | None:
     """Guess how long training still takes; None where there is nothing to go by.
 
-    >>> from tagline.training.monitor import Pass
-    >>> passes = [Pass(n, 100.0, 0.1, 1, seconds=2.0 * n, evaluations=n) for n in range(1, 5)]
+    >>> from tagline.training.iteration import Step
+    >>> passes = [Step(n, 100.0, seconds=2.0 * n) for n in range(1, 5)]
     >>> seconds_left(passes, Budget(passes=10))
     12.0
     """
@@ -95,8 +101,8 @@ def _passes_to_settle(objectives: Sequence[float], budget: Budget) -> float | No
     return max(0.0, math.log(now / budget.delta) / (math.log(before / now) / span))
 
 
-def _passes_to_prove(history: Sequence[Progress], budget: Budget) -> float | None:
-    gaps = [getattr(done, "relative_gap", None) for done in history[-4 * FEWEST :]]
+def _passes_to_prove(history: Sequence[Step], budget: Budget) -> float | None:
+    gaps = [done.relative_gap for done in history[-4 * FEWEST :]]
     known = [gap for gap in gaps if gap is not None and 0 < gap < math.inf]
     if budget.tolerance is None or len(known) <= FEWEST or known[-1] >= known[0]:
         return None
@@ -107,13 +113,15 @@ def _passes_to_prove(history: Sequence[Progress], budget: Budget) -> float | Non
 class Silent:
     """Tells nothing."""
 
+    budget = Budget()
+
     def say(self, text: str) -> None:
         """Keep it."""
 
     def stage(self, text: str) -> None:
         """Keep it."""
 
-    def passed(self, done: Progress, weights: Any = None) -> None:
+    def passed(self, done: Step, weights: Any = None) -> None:
         """Keep it."""
 
     def stepped(self, done: int, total: int, loss: float) -> None:
@@ -128,19 +136,19 @@ class Logged(Silent):
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
-        self.history: list[Progress] = []
+        self.history: list[Step] = []
 
     def say(self, text: str) -> None:
         """Log it."""
         logger.info("%s", text)
 
-    def passed(self, done: Progress, weights: Any = None) -> None:
+    def passed(self, done: Step, weights: Any = None) -> None:
         """Log how far it is."""
         self.history.append(done)
         self.say(pass_line(done, seconds_left(self.history, self.budget), of=self.budget.passes))
 
 
-def pass_line(done: Progress, left: float | None, elapsed: bool = True, of: int | None = None) -> str:
+def pass_line(done: Step, left: float | None, elapsed: bool = True, of: int | None = None) -> str:
     """Say how far training is.
 
     Arguments:
@@ -148,19 +156,19 @@ def pass_line(done: Progress, left: float | None, elapsed: bool = True, of: int 
         elapsed: whether to say how long it took so far.
         of: how many epochs of a network there are at most.
 
-    >>> from tagline.training.monitor import Pass
-    >>> from tagline.training.neural.journal import Epoch
-    >>> pass_line(Pass(12, 1234.5, 0.1, 1000, 3.2, 14, dev_score=0.9312), 7.9)
+    >>> from tagline.training.iteration import Step
+    >>> pass_line(Step(12, 1234.5, dev_score=0.9312, seconds=3.2), 7.9)
     'pass 12  objective 1234.50  dev 93.12  3 s  about 8 s left'
-    >>> pass_line(Epoch(3, 1.25, 0.9312, 1e-3, 2.5, 75.0, 51234.0), 7.9, of=30)
+    >>> speed = {"tokens_per_second": 51234}
+    >>> pass_line(Step(3, 1.25, dev_score=0.9312, seconds=75.0, metrics=speed, noun="epoch"), 7.9, of=30)
     'epoch 3 of 30  loss 1.2500  dev 93.12  51,234 tokens/s  1 min 15 s  about 8 s left'
     """
     limit = f" of {of}" if of is not None and done.lasting else ""
     parts = [f"{done.noun} {done.number}{limit}", done.headline()]
     if done.dev_score is not None:
         parts.append(f"dev {100 * done.dev_score:.2f}")
-    if done.speed:
-        parts.append(done.speed)
+    if (speed := getattr(done, "tokens_per_second", None)) is not None:
+        parts.append(f"{speed:,.0f} tokens/s")
     if elapsed:
         parts.append(duration(done.seconds))
     return "  ".join(parts) + left_in_words(left)
@@ -168,7 +176,7 @@ def pass_line(done: Progress, left: float | None, elapsed: bool = True, of: int 
 
 def left_in_words(left: float | None) -> str:
     """Say how many seconds are left, to be added to a line; nothing where that is not known, or less than one."""
-    return f"  about {duration(left)} left" if left is not None and left >= 1 else ""
+    return message("  about {duration} left", duration=duration(left)) if left is not None and left >= 1 else ""
 
 
 def duration(seconds: float) -> str:
@@ -182,8 +190,8 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+        return message("{hours} h {minutes} min", hours=hours, minutes=minutes)
+    return message("{minutes} min {rest} s", minutes=minutes, rest=rest) if minutes else f"{rest} s"
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,26 +11,48 @@ import pytest
 
 from tagline.errors import InputError
 from tagline.training.gradient_descent import gd
+from tagline.training.iteration import Algorithm, Convergence, Step
 from tagline.training.lbfgs import lbfgs
-from tagline.training.monitor import Monitor, Pass, Point, Points, Trained
 from tagline.training.owlqn import owlqn
+from tagline.training.run import Run, Trained
+from tagline.training.running.checkpoints import State
 
-from .convex import logistic_loss
+from .convex import logistic_loss, watched
 
 START = np.full(2, 7.0)
 
 
-def points(objectives: list[float], gradient: float = 1.0, reason: str = "no more") -> Points:
-    """A made-up algorithm: point k has weights (k, k), and its buffer is used again for point k + 2."""
+def points(objectives: list[float], gradient: float = 1.0) -> Iterator[Step]:
+    """Step k has weights (k, k), and its buffer is used again for step k + 2."""
     buffers = [np.zeros(2), np.zeros(2)]
     for k, objective in enumerate(objectives):
         buffers[k % 2][:] = k
-        yield Point(buffers[k % 2], objective, gradient, 1.0, k, k + 1, 0.5)
-    return reason
+        metrics = {"active": k, "evaluations": k + 1, "step": 0.5}
+        yield Step(k, objective, gradient, metrics=metrics, weights=buffers[k % 2])
+
+
+class Made(Algorithm):
+    """A made-up algorithm of these steps."""
+
+    def __init__(self, steps: Iterator[Step], weight_norm: float = 1.0, **tolerances: Any) -> None:
+        self.weights, self.steps, self.weight_norm = START, steps, weight_norm
+        self.convergence = Convergence(**{"delta": 0, **tolerances})
+
+    def __iter__(self) -> Generator[Step, None, None]:
+        for step in self.steps:
+            self.reason = self.convergence.after(step, self.weight_norm)
+            yield step
+        self.reason = "no more"
+
+    def state(self) -> State:
+        raise NotImplementedError
+
+    load_state = state
 
 
 def run(objectives: list[float], gradient: float = 1.0, **settings: Any) -> Trained:
-    return Monitor(**{"epsilon": 1e-5, "delta": 0, **settings}).follow(points(objectives, gradient), START)
+    own = {name: settings.pop(name) for name in ("epsilon", "period", "delta", "tolerance") if name in settings}
+    return Run(**settings).finish(Made(points(objectives, gradient), **own))
 
 
 def ticking(step: float = 1.0) -> Iterator[float]:
@@ -62,11 +84,8 @@ def test_stops_when_the_gradient_is_small() -> None:
 
 @pytest.mark.parametrize(("weight_norm", "stops"), [(0.5, False), (3.0, False), (30.0, True)])
 def test_the_gradient_is_judged_by_the_weights(weight_norm: float, stops: bool) -> None:
-    def algorithm() -> Points:
-        yield Point(START, 1.0, 1e-4, weight_norm)
-        return "no more"
-
-    assert Monitor(epsilon=1e-5).follow(algorithm(), START).converged is stops
+    steps = iter([Step(0, 1.0, 1e-4, weights=START)])
+    assert Run().finish(Made(steps, weight_norm, epsilon=1e-5)).converged is stops
 
 
 def test_stops_when_the_objective_does_not_move() -> None:
@@ -120,10 +139,10 @@ def test_patience_keeps_the_best_weights() -> None:
 def test_callbacks_see_each_pass_and_may_stop() -> None:
     seen: list[tuple[int, Any]] = []
 
-    def remember(done: Pass, weights: Any) -> None:
+    def remember(done: Step, weights: Any) -> None:
         seen.append((done.iteration, weights))
 
-    def stop(done: Pass, weights: Any) -> bool:
+    def stop(done: Step, weights: Any) -> bool:
         weights[:] = -1  # their own copy
         return done.iteration == 3
 
@@ -134,7 +153,7 @@ def test_callbacks_see_each_pass_and_may_stop() -> None:
 
 
 def test_convergence_is_said_before_other_reasons() -> None:
-    trained = Monitor(max_iterations=0, epsilon=1.0).follow(points([1.0], 0.5), START)
+    trained = run([1.0], 0.5, epsilon=1.0, max_iterations=0)
     assert trained.converged
     stop = [lambda done, weights: True]
     assert run([1.0, 1.0], period=1, delta=1e-5, callbacks=stop).converged
@@ -148,29 +167,30 @@ def test_reports_each_pass() -> None:
         "   1  objective 4.0000  gradient 1.00e+00  active 1  step 5.0e-01  evaluations 2  0.2 s",
         "   2  objective 3.0000  gradient 1.00e+00  active 2  step 5.0e-01  evaluations 3  0.5 s",
     ]
-    assert Pass(3, 1.5, math.nan, 2, 1.0, 0).line() == "   3  objective 1.5000  active 2  evaluations 0  1.0 s"
+    assert (
+        Step(3, 1.5, seconds=1.0, metrics={"active": 2, "evaluations": 0}).line()
+        == "   3  objective 1.5000  active 2  evaluations 0  1.0 s"
+    )
 
 
-def test_one_monitor_follows_several_algorithms() -> None:
-    monitor = Monitor(epsilon=1e-5, period=2, delta=1e-5, max_iterations=3, clock=ticking().__next__)
-    first = monitor.follow(points([9.0, 8.0, 7.0]), START)
-    second = monitor.follow(points([8.0, 7.0, 6.0, 5.0, 4.0]), START)
-    assert [done.iteration for done in second.history] == [1, 2, 3, 4, 5]
-    assert second.history[:2] == first.history
-    assert second.reason == "max_iterations"  # 3 of its own; and 7.0 twice is no standstill
-    assert np.all(np.diff([done.seconds for done in second.history]) > 0)
+def test_a_place_between_two_passes_is_not_recorded() -> None:
+    steps = [Step(0, 9.0), Step(1, 8.0), Step(1, 7.5), Step(2, 7.0)]
+    followed = Run()
+    assert [step.objective for step in followed.follow(Made(iter(steps)))] == [9.0, 8.0, 7.5, 7.0]
+    assert [(done.number, done.objective) for done in followed.history] == [(1, 8.0), (2, 7.0)]
+    stopped = Run(max_iterations=1)
+    assert stopped.finish(Made(iter(steps))).objective == 8.0
 
 
 @pytest.mark.parametrize("when", ["evaluation", "callback", "dev"])
 def test_ctrl_c_keeps_the_last_complete_weights(when: str) -> None:
     seen: list[Any] = []
 
-    def algorithm() -> Points:
-        for point in points([5.0, 4.0, 3.0, 2.0]):
-            if when == "evaluation" and point.objective == 2.0:
+    def algorithm() -> Iterator[Step]:
+        for step in points([5.0, 4.0, 3.0, 2.0]):
+            if when == "evaluation" and step.objective == 2.0:
                 raise KeyboardInterrupt
-            yield point
-        return "no more"
+            yield step
 
     def interrupt(*anything: Any) -> float:
         seen.append(anything)
@@ -178,46 +198,46 @@ def test_ctrl_c_keeps_the_last_complete_weights(when: str) -> None:
             raise KeyboardInterrupt
         return 0
 
-    monitor = Monitor(
-        delta=0, callbacks=[interrupt] if when == "callback" else [], dev=interrupt if when == "dev" else None
-    )
-    trained = monitor.follow(algorithm(), START)
+    followed = Run(callbacks=[interrupt] if when == "callback" else [], dev=interrupt if when == "dev" else None)
+    trained = followed.finish(Made(algorithm()))
     assert (trained.reason, trained.objective, trained.weights.tolist()) == ("interrupted", 3.0, [2.0, 2.0])
     assert len(trained.history) == (1 if when == "dev" else 2)
 
 
 def test_ctrl_c_before_the_first_point() -> None:
-    def algorithm() -> Points:
+    def algorithm() -> Iterator[Step]:
         raise KeyboardInterrupt
-        yield Point(START, 0.0)
+        yield Step(0, 0.0)
 
-    trained = Monitor().follow(algorithm(), START)
+    trained = Run().finish(Made(algorithm()))
     assert trained.reason == "interrupted"
     assert trained.weights is START
     assert math.isnan(trained.objective)
 
 
 def test_ctrl_c_with_patience_keeps_the_best() -> None:
-    def algorithm() -> Points:
+    def algorithm() -> Iterator[Step]:
         yield from points([5.0, 4.0, 3.0])
         raise KeyboardInterrupt
 
-    trained = Monitor(delta=0, dev=lambda w: -w[0], patience=9).follow(algorithm(), START)
+    trained = Run(dev=lambda w: -w[0], patience=9).finish(Made(algorithm()))
     assert (trained.reason, trained.objective, trained.weights.tolist()) == ("interrupted", 4.0, [1.0, 1.0])
 
 
 def test_a_second_ctrl_c_is_not_caught() -> None:
-    class Slow:
+    class Slow(Run):
         """Interrupted again while the run is finished."""
 
-        def __next__(self) -> Point:
+        @property
+        def trained(self) -> Trained:
             raise KeyboardInterrupt
 
-        def close(self) -> None:
-            raise KeyboardInterrupt
+    def algorithm() -> Iterator[Step]:
+        raise KeyboardInterrupt
+        yield Step(0, 0.0)
 
     with pytest.raises(KeyboardInterrupt):
-        Monitor().follow(Slow(), START)  # type: ignore[arg-type]
+        Slow().finish(Made(algorithm()))
 
 
 @pytest.mark.parametrize("method", [lbfgs, owlqn, gd])
@@ -231,11 +251,11 @@ def test_ctrl_c_in_an_evaluation_of_a_real_algorithm(method: Any, at: int) -> No
             raise KeyboardInterrupt
         return loss(w)
 
-    def keep(done: Pass, weights: Any) -> None:
+    def keep(done: Step, weights: Any) -> None:
         accepted[done.iteration] = weights
 
     settings = {"c1": 0.1} if method is owlqn else {}
-    trained = method(objective, np.ones(12), **settings, monitor=Monitor(epsilon=0, delta=0, callbacks=[keep]))
+    trained = method(objective, np.ones(12), **settings, **watched(epsilon=0, delta=0, callbacks=[keep]))
     assert trained.reason == "interrupted"
     assert len(calls) == at
     last = accepted[max(accepted)] if accepted else np.ones(12)
@@ -247,17 +267,21 @@ def test_ctrl_c_in_an_evaluation_of_a_real_algorithm(method: Any, at: int) -> No
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("settings", "place"),
     [
-        ({"epsilon": -1e-5}, "epsilon: expected 0 or more, got -1e-05"),
-        ({"delta": math.nan}, "delta: expected 0 or more, got nan"),
-        ({"period": -1}, "period: expected 0 or more, got -1"),
-        ({"max_iterations": -1}, "max_iterations: expected 0 or more, got -1"),
-        ({"max_seconds": -0.5}, "max_seconds: expected 0 or more, got -0.5"),
-        ({"patience": 0, "dev": lambda w: 0.0}, "patience: expected 1 or more, got 0"),
-        ({"patience": 3}, "patience: expected a dev score to be patient with, got none"),
+        ({"epsilon": -1e-5}, r"^epsilon: "),
+        ({"delta": math.nan}, r"^delta: "),
+        ({"period": -1}, r"^period: "),
+        ({"max_iterations": -1}, r"^max_iterations: "),
+        ({"max_seconds": -0.5}, r"^max_seconds: "),
+        ({"patience": 0, "dev": lambda w: 0.0}, r"^patience: "),
     ],
 )
-def test_wrong_settings(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        Monitor(**settings)
+def test_wrong_settings(settings: dict[str, Any], place: str) -> None:
+    with pytest.raises(InputError, match=place):
+        watched(**settings)
+
+
+def test_patience_needs_a_dev_score() -> None:
+    with pytest.raises(InputError, match=r"^patience: "):
+        run([5.0, 4.0, 3.0], patience=3)

@@ -7,7 +7,6 @@ and the steps are those of `baum_welch`.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,42 +14,72 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.files import TrainingFacts
 from tagline.models.hmm.baum_welch import Problem, random_chain
 from tagline.models.hmm.counting import StateCounts, counted_chain, counted_symbols
 from tagline.models.hmm.emissions import Categorical, Symbols
 from tagline.models.hmm.emissions.starting import drawn_rows
-from tagline.models.hmm.fitting import Callback, FittedHMM, searched, watched
+from tagline.models.hmm.fitting import FittedHMM, note_counts, run_of, searched, warn_unconverged
 from tagline.models.hmm.lanes import Sum, learns_from_sums
 from tagline.models.hmm.parameters import HMMParameters, checked
-from tagline.models.hmm.resuming import arrays_of, settings_of
-from tagline.models.hmm.settings import Fitting, check_priors
+from tagline.models.hmm.resuming import settings_of
+from tagline.models.hmm.specification import Fitting, check_priors
 from tagline.models.hmm.tables import NO_TABLE, Layout
 from tagline.models.hmm.topologies import as_topology
-from tagline.models.remote import RemoteCorpus, RemoteSeries, SeriesWanted, Tally
-from tagline.training.monitor import Pass
-from tagline.training.running.callbacks import TrainingState, told
-from tagline.training.running.checkpoints import Checkpoint
-from tagline.training.running.progress import Reporter
-from tagline.training.running.runs import RunFiles
+from tagline.scale.fitting import refuse
+from tagline.training.run import Run
+from tagline.training.running.checkpoints import SECONDS
 from tagline.types import Float64Array
 
 if TYPE_CHECKING:
     from tagline.models.hmm.estimator import HMM
+    from tagline.scale.corpora import ShardedCorpus
+    from tagline.scale.series import ShardedSeries
+    from tagline.scale.tallies import Tally
 
 
-def count_remote(hmm: HMM, how: Fitting, X: RemoteCorpus) -> FittedHMM:
+def fit_hmm(
+    hmm: HMM,
+    corpus: ShardedCorpus,
+    *,
+    groups: Any = None,
+    checkpoint: Any = None,
+    resume: bool = False,
+    save_every: float = SECONDS,
+    log: Any = None,
+    tensorboard: Any = None,
+    **others: Any,
+) -> None:
+    """Learn from what workers hold: labels are counted, and without any EM learns hidden states.
+
+    Arguments are those of `HMM.fit`; groups: a column of tables.
+    """
+    how, labelled = Fitting.of(hmm), corpus.labelled
+    files: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "save_every": save_every}
+    run = run_of(hmm, **files, log=log, tensorboard=tensorboard)
+    refuse(groups=groups if labelled or not isinstance(groups, str) else None, **others)
+    fitted = _counted(hmm, how, corpus, run) if labelled else _climbed(hmm, how, corpus, groups, run)
+    hmm._become(fitted)
+    hmm._record(corpus)
+    warn_unconverged(hmm, fitted)
+
+
+def _counted(hmm: HMM, how: Fitting, X: ShardedCorpus, run: Run) -> FittedHMM:
     """Count the words and tags of sentences that lie elsewhere."""
     if how.family is not Categorical or not isinstance(how.emission, str) or hmm.warm_start:
         raise InputError(
             "X: expected words and tags for a new HMM with categorical emissions, got another kind of HMM; read its "
             "observations here"
         )
-    begun_at = time.perf_counter()
     tally = X.tally(how.scheme, how.on_illegal)
     K = len(tally.labels)
     if how.n_states not in (None, K):
-        raise InputError(f"n_states: expected {K}, the labels of the sentences, got {how.n_states}; leave it out")
+        raise InputError(
+            "n_states: expected {K}, the labels of the sentences, got {n_states}; leave it out",
+            K=K,
+            n_states=how.n_states,
+        )
     check_priors(how.smoothing, K)
     topology = as_topology(how.topology, K).within(tally.rules)
     pairs = tally.pairs.astype(np.float64)
@@ -63,18 +92,16 @@ def count_remote(hmm: HMM, how: Fitting, X: RemoteCorpus) -> FittedHMM:
     shown[tally.word_ids, tally.word_labels] = tally.word_counts
     emission = counted_symbols(begun, shown, how.smoothing)
     parameters = checked(HMMParameters(tally.labels, False, tally.scheme, start, transitions, emission, symbols))
-    objective = _score(parameters, tally)
-    facts = TrainingFacts(tally.sentences, 1, objective, "counted", tally.notes)
-    done = Pass(1, objective, math.nan, parameters.num_parameters(), time.perf_counter() - begun_at, 1)
-    told(hmm.callbacks, TrainingState.of(done, lambda: arrays_of(parameters)))
-    return FittedHMM(parameters, facts)
+    with run.opened():
+        note_counts(run, parameters, _score(parameters, tally))
+    return FittedHMM(parameters, TrainingFacts(tally.sentences, 1, run.last.objective, "counted", tally.notes))
 
 
 @dataclass(frozen=True, eq=False)
-class RemoteProblem(Problem):
+class _RemoteProblem(Problem):
     """What EM learns from where workers hold it."""
 
-    series: RemoteSeries | None = None
+    series: ShardedSeries | None = None
 
     def summed(self, question: str, *arguments: Any) -> Sum:
         """Ask every lane and add up the answers."""
@@ -98,9 +125,7 @@ class RemoteProblem(Problem):
         return self.series.whole
 
 
-def climb_remote(
-    hmm: HMM, how: Fitting, X: RemoteCorpus, groups: str | None, tell: Reporter, files: RunFiles
-) -> FittedHMM:
+def _climbed(hmm: HMM, how: Fitting, X: ShardedCorpus, groups: str | None, run: Run) -> FittedHMM:
     """Learn hidden states of observations that lie elsewhere, by EM."""
     if how.n_states is None or not isinstance(how.emission, str) or hmm.warm_start:
         raise InputError(
@@ -108,11 +133,11 @@ def climb_remote(
             "them here"
         )
     if how.scheme not in (None, "auto"):
-        raise InputError(f"scheme: expected None, for the states have no names, got {how.scheme!r}")
+        raise InputError("scheme: expected None, for the states have no names, got {scheme!r}", scheme=how.scheme)
     K = how.n_states
     check_priors(how.smoothing, K)
     topology = as_topology(how.topology, K).within(None)
-    with X.series(SeriesWanted(how.family.family, groups), how.algorithm) as series:
+    with X.series(how.family.family, groups, how.algorithm) as series:
         symbols = None if series.symbols is None else Symbols.of(series.symbols)
         size = None if symbols is None else len(symbols)
         layout = Layout(series.columns, groups) if series.columns else NO_TABLE
@@ -128,7 +153,7 @@ def climb_remote(
                 raise InputError(_BY_SUMS.format(got=_described(hmm, how, series)))
             return checked(HMMParameters(labels, True, None, start, transitions, emission, symbols, layout))
 
-        problem = RemoteProblem(
+        problem = _RemoteProblem(
             np.zeros(0),
             np.zeros(1, np.int64),
             None,
@@ -140,23 +165,21 @@ def climb_remote(
             series,
         )
 
-        def run(passed: Callback, checkpoint: Checkpoint) -> FittedHMM:
-            best = searched(how, problem, begin, how.n_init, passed, checkpoint)
-            facts = TrainingFacts(series.sentences, len(best.history), best.objective, best.reason)
-            return FittedHMM(best.parameters, facts, best.history)
-
-        facts = {**settings_of(hmm), "groups": groups, "observations": series.fingerprint}
-        return watched(hmm, how, tell, files, facts if files != RunFiles() else {}, run)
+        with run.opened(lambda: {**settings_of(hmm), "groups": groups, "observations": series.fingerprint}):
+            best = searched(how, problem, begin, how.n_init, run)
+        seed = how.seed if hmm.random_state is None and not run.is_resumed else 0
+        facts = TrainingFacts(series.sentences, len(best.history), best.objective, best.reason, seed=seed)
+        return FittedHMM(best.weights, facts, best.history)
 
 
-_BY_SUMS = (
-    "emission: expected one that learns from sums, for workers hold the observations: categorical, multinomial, "
-    "bernoulli, poisson, or gaussian of diagonal or spherical covariance by EM, without tied states and without "
-    "missing numbers; got {got}; read the observations here"
+_BY_SUMS = message(
+    "emission: expected one that learns from sums, for workers hold the observations: categorical, "
+    "multinomial, bernoulli, poisson, or gaussian of diagonal or spherical covariance by EM, without tied "
+    "states and without missing numbers; got {got}; read the observations here"
 )
 
 
-def _described(hmm: HMM, how: Fitting, series: RemoteSeries) -> str:
+def _described(hmm: HMM, how: Fitting, series: ShardedSeries) -> str:
     parts = [f"{how.family.family} of covariance {hmm.covariance}, algorithm={how.algorithm!r}"]
     if hmm.tied is not None:
         parts.append("tied states")
