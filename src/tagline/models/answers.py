@@ -20,6 +20,7 @@ from tagline.checks import check_number, random_generator, shown_value
 from tagline.errors import InputError
 from tagline.evaluation.matching import rule_for_labels
 from tagline.evaluation.report import Report, evaluate
+from tagline.messages import message
 from tagline.models.description import DescribedModel
 from tagline.models.dev_score import score_facts
 from tagline.models.entities import (
@@ -298,7 +299,7 @@ class ChainModel(TextModel, DescribedModel):
 
     def _reading(self, min_probability: float) -> Reading:
         """How the labels make spans."""
-        check_number("min_probability", min_probability, least=0, most=1, wanted="a number from 0 to 1")
+        check_number("min_probability", min_probability, least=0, most=1, wanted=message("a number from 0 to 1"))
         return Reading.of(self._names(), self.scheme_name)
 
     def predict_k_best(self, X: Any, k: int = 5, *, known: Any = None, **inputs: Any) -> list[list[Labelling]]:
@@ -380,11 +381,15 @@ class ChainModel(TextModel, DescribedModel):
         if (unknown := labelled.unknown()) is not None:
             place, label = unknown
             raise InputError(
-                f"{place}: expected a label to compare with, got {label!r}; score leaves unknown labels out"
+                "{place}: expected a label to compare with, got {label!r}; score leaves unknown labels out",
+                place=place,
+                label=label,
             )
         gold = labelled.corpus()
         if rule is not None and not isinstance(rule, str):
-            raise InputError(f"rule: expected a name such as auto or conlleval:IOB2, or None, got {shown_value(rule)}")
+            raise InputError(
+                "rule: expected a name such as auto or conlleval:IOB2, or None, got {rule}", rule=shown_value(rule)
+            )
         if rule == "auto":
             name = self.scheme_name
             if name is None:
@@ -419,8 +424,9 @@ def _numbered(names: tuple[str, ...], labellings: Sequence[Sequence[Any]]) -> An
     numbers = {name: number for number, name in enumerate(names)}
     if strange := {str(label) for row in labellings for label in row} - numbers.keys():
         raise InputError(
-            f"the dictionary of this model: expected types that labels have, got one for {min(strange)}; train anew "
-            "without its phrases"
+            "the dictionary of this model: expected types that labels have, got one for {strange}; train anew "
+            "without its phrases",
+            strange=min(strange),
         )
     labels = np.array([numbers[str(label)] for row in labellings for label in row], np.int64)
     return AnswerArrays(names, offsets_of([len(row) for row in labellings]), labels)

@@ -186,8 +186,11 @@ class PaddedLayer(TransitionModule):
 def _as_sets(name: str, sets: Tensor, emissions: Tensor) -> Tensor:
     if sets.shape != emissions.shape or sets.dtype != torch.bool:
         raise InputError(
-            f"{name}: expected booleans (True = allowed) of shape {list(emissions.shape)}, "
-            f"got {sets.dtype} {list(sets.shape)}"
+            "{name}: expected booleans (True = allowed) of shape {shape}, got {dtype} {shape2}",
+            name=name,
+            shape=list(emissions.shape),
+            dtype=sets.dtype,
+            shape2=list(sets.shape),
         )
     return sets
 
@@ -196,7 +199,9 @@ def _as_cubes(transitions: Tensor, emissions: Tensor) -> Tensor:
     wanted = (*emissions.shape, emissions.shape[2])
     if transitions.shape != wanted or not transitions.dtype.is_floating_point:
         raise InputError(
-            f"transitions: expected scores of shape {list(wanted)}, that lead into each token, "
-            f"got {transitions.dtype} {list(transitions.shape)}"
+            "transitions: expected scores of shape {wanted}, that lead into each token, got {dtype} {shape}",
+            wanted=list(wanted),
+            dtype=transitions.dtype,
+            shape=list(transitions.shape),
         )
     return transitions
