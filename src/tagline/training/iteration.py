@@ -195,6 +195,10 @@ class Algorithm(ABC):
     def load_state(self, state: State) -> None:
         """Go back to where `state` was called."""
 
+    def passes_in(self, state: State) -> int | None:
+        """Return how many passes a state is after, where it says so; a history has as many."""
+        return state.value("number", int) if "number" in state.values else None
+
     def copied(self, weights: Any) -> Any:
         """Copy the weights of a step, for callbacks and to keep the best."""
         return weights.copy()

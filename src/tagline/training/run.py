@@ -284,7 +284,12 @@ class Run:
                     f"{state.source}: expected the best of {len(history)} passes, got {number}; {DAMAGED}"
                 )
             best = replace(history[number - 1], weights=algorithm.unpacked(part))
-        algorithm.load_state(state.part("algorithm"))
+        part = state.part("algorithm")
+        if (passes := algorithm.passes_in(part)) is not None and passes != len(history):
+            raise StorageError(
+                f"{state.source}: expected {passes} passes in the history, got {len(history)}; {DAMAGED}"
+            )
+        algorithm.load_state(part)
         self.history, self.best, self.started = history, best, self.clock() - seconds
         self.last = replace(history[-1] if history else self.last, weights=algorithm.weights)
         self.checkpoint.state = None
