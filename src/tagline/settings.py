@@ -20,6 +20,7 @@ from types import NoneType, UnionType
 from typing import Any, ClassVar, ForwardRef, TypeVar, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
 from tagline.errors import InputError
+from tagline.messages import message
 
 READ, WRITTEN, FILLED = "read", "written", "filled"
 """What is done with the file that a setting names, or with the folder."""
@@ -115,7 +116,13 @@ class Declared:
         elif self.type is float:
             limits = {"least": setting.least, "above": setting.above, "most": resolved(setting.most)}
             open_ended = limits["most"] == math.inf and math.isfinite(setting.least)
-            wanted = f"a number of {setting.least:g} or more{', or None' * self.optional}" if open_ended else ""
+            wanted = (
+                message(
+                    "a number of {least:g} or more{optional}", least=setting.least, optional=", or None" * self.optional
+                )
+                if open_ended
+                else ""
+            )
             check_number(place, value, **limits, optional=self.optional, wanted=wanted)
 
     def read(self, value: Any, place: str = "") -> Any:
@@ -198,16 +205,27 @@ class Clash:
         known, value = declarations(type(owner)), getattr(owner, self.name)
         if not _meant(self.when, value):
             return
-        name, place = known[self.name].flag if flags else self.name, f"for {type(owner).__name__}"
+        name, place = known[self.name].flag if flags else self.name, message("for {type}", type=type(owner).__name__)
         if self.beside:
             other = getattr(owner, self.beside)
             if not _meant(self.if_, other):
                 return
             beside = known[self.beside].flag if flags else self.beside
             shown = f" {other}" if flags else f"={shown_value(other)}"
-            place = f"without {beside}" if other is None else f"beside {beside}{shown}"
+            place = (
+                message("without {beside}", beside=beside)
+                if other is None
+                else message("beside {beside}{shown}", beside=beside, shown=shown)
+            )
         expected = self.expected or repr(known[self.name].default)
-        raise InputError(f"{name}: expected {expected} {place}, got {shown_value(value)}; {self.reason}")
+        raise InputError(
+            "{name}: expected {expected} {place}, got {value}; {reason}",
+            name=name,
+            expected=expected,
+            place=place,
+            value=shown_value(value),
+            reason=self.reason,
+        )
 
 
 def _meant(condition: Any, value: Any) -> bool:
@@ -255,6 +273,9 @@ def documented(owner: type[Owner]) -> type[Owner]:
 def declared(owner: type[Owner]) -> type[Owner]:
     """Give a class of settings its constructor: keyword arguments, but for fields that say ``kw_only=False``."""
     made = dataclass(eq=False, repr=False, match_args=False, kw_only=True)(owner)
+    for entry in fields(made):  # a class has no settings, its objects do
+        if entry.name in vars(made):
+            delattr(made, entry.name)
     keep = made.__init__
     hints = keep.__annotations__
     if any(isinstance(kind, str) for kind in hints.values()):
@@ -264,7 +285,14 @@ def declared(owner: type[Owner]) -> type[Owner]:
     @wraps(keep)
     def __init__(self: Any, *arguments: Any, **settings: Any) -> None:  # noqa: N807
         for name in settings.keys() & type(self).moved.keys():
-            raise TypeError(f"{type(self).__name__}: {name} is no setting any more; {type(self).moved[name]}")
+            raise TypeError(
+                message(
+                    "{type}: {name} is no setting any more; {moved}",
+                    type=type(self).__name__,
+                    name=name,
+                    moved=type(self).moved[name],
+                )
+            )
         keep(self, *arguments, **settings)
 
     made.__init__ = __init__  # type: ignore[method-assign]

@@ -18,6 +18,7 @@ import numpy as np
 
 from tagline.checks import as_float, check_number, check_whole
 from tagline.errors import StorageError
+from tagline.messages import message
 from tagline.training.certificate import relative_gap
 from tagline.training.running.checkpoints import DAMAGED, State, is_sized
 
@@ -149,7 +150,12 @@ def log_of(state: State) -> list[Step]:
                 raise ValueError(f"{noun!r:.60} {number!r:.60}")
             steps.append(Step(len(steps) + 1, **plain, **optional, metrics=metrics, noun=noun))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise StorageError(f"{state.source}: expected numbers in the history, got: {error!s:.200}; {DAMAGED}") from None
+        raise StorageError(
+            "{source}: expected numbers in the history, got: {error!s:.200}; {damaged}",
+            source=state.source,
+            error=error,
+            damaged=DAMAGED,
+        ) from None
     return steps
 
 
@@ -224,10 +230,10 @@ class Convergence:
     def __init__(
         self, epsilon: float = 1e-5, period: int = 10, delta: float = 1e-5, tolerance: float | None = None
     ) -> None:
-        check_number("epsilon", epsilon, least=0, finite=False, wanted="0 or more")
-        check_number("delta", delta, least=0, finite=False, wanted="0 or more")
+        check_number("epsilon", epsilon, least=0, finite=False, wanted=message("0 or more"))
+        check_number("delta", delta, least=0, finite=False, wanted=message("0 or more"))
         check_number("tolerance", tolerance, above=0, optional=True)
-        check_whole("period", period, 0, wanted="0 or more")
+        check_whole("period", period, 0, wanted=message("0 or more"))
         self.epsilon, self.period, self.delta = as_float(epsilon), int(period), as_float(delta)
         self.tolerance = None if tolerance is None else as_float(tolerance)
         self.objectives: list[float] = []  # the start's first
