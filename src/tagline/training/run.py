@@ -294,7 +294,11 @@ class Run:
         part = state.part("algorithm")
         if (passes := algorithm.passes_in(part)) is not None and passes != len(history):
             raise StorageError(
-                f"{state.source}: expected {passes} passes in the history, got {len(history)}; {DAMAGED}"
+                "{source}: expected {passes} passes in the history, got {num_history}; {damaged}",
+                source=state.source,
+                passes=passes,
+                num_history=len(history),
+                damaged=DAMAGED,
             )
         algorithm.load_state(part)
         self.history, self.best, self.started = history, best, self.clock() - seconds

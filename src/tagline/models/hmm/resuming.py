@@ -74,7 +74,9 @@ def restored(state: State, like: HMMParameters, starts: int, random: np.random.G
             history, parameters = tuple(log_of(part)), parameters_of(part.part("parameters"), like)
             reason = part.value("reason", str)
             if not history:
-                raise StorageError(f"{state.source}: expected a step of EM in the {name} history, got none; {DAMAGED}")
+                raise StorageError(
+                    "{source}: expected at least one pass, got none; {damaged}", source=state.source, damaged=DAMAGED
+                )
             ends[name] = Trained(parameters, part.value("objective", float), reason, history, best=len(history))
     return Search(number, revivals, ends.get("inner"), ends.get("best"))
 
