@@ -176,15 +176,15 @@ def test_english_has_headlines_and_careless_sentences() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "place"),
     [
-        ({"language": "de"}, "language: expected one of en, zh, mixed, got 'de'"),
-        ({"split": "dev"}, "split: expected one of train, test, got 'dev'"),
-        ({"num_sentences": -1}, "num_sentences: expected 0 or more, got -1"),
+        ({"language": "de"}, r"^language: .*'de'"),
+        ({"split": "dev"}, r"^split: .*'dev'"),
+        ({"num_sentences": -1}, r"^num_sentences: "),
     ],
 )
-def test_wrong_choices_are_errors(options: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_wrong_choices_are_errors(options: dict[str, object], place: str) -> None:
+    with pytest.raises(InputError, match=place):
         make_entities(**options)  # type: ignore[arg-type]
 
 

@@ -123,22 +123,22 @@ SETTINGS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: crf(label_weights={"A": 10**400}),
         r"label_weights\['A'\]: expected .*0.*, got 1000",
     ),
-    "random_state": (lambda: crf(random_state="x"), "random_state: expected a whole number .*, or None, got 'x'"),
-    "warm_start": (lambda: crf(warm_start="no"), "warm_start: expected True or False, got 'no'"),
-    "start_end": (lambda: crf(start_end=None), "start_end: expected True or False, got None"),
-    "features": (lambda: CRF(5).fit(WORDS, LABELS), "features: expected a template"),  # type: ignore[arg-type]
-    "a long name": (lambda: CRF("x" * 5000).fit(WORDS, LABELS), "features: expected one of"),
+    "random_state": (lambda: crf(random_state="x"), r"^random_state: .*'x'"),
+    "warm_start": (lambda: crf(warm_start="no"), r"^warm_start: .*'no'"),
+    "start_end": (lambda: crf(start_end=None), r"^start_end: "),
+    "features": (lambda: CRF(5).fit(WORDS, LABELS), r"^features: "),  # type: ignore[arg-type]
+    "a long name": (lambda: CRF("x" * 5000).fit(WORDS, LABELS), r"^features: "),
     "sample_weight": (
         lambda: CRF().fit(ITEMS, LABELS, sample_weight="abc"),
-        "sample_weight: expected 6 numbers of 0 or more, one a sentence, got 'abc'",
+        r"^sample_weight: .*'abc'",
     ),
     "ragged weights": (
         lambda: CRF().fit(ITEMS, LABELS, sample_weight=[[1], [2, 3]]),  # type: ignore[list-item]
-        r"sample_weight: expected 6 numbers of 0 or more, one a sentence, got \[\[1\], \[2, 3\]\]",
+        r"^sample_weight: .*\[\[1\], \[2, 3\]\]",
     ),
     "weights of score": (
         lambda: crf().score(ITEMS, LABELS, sample_weight={}),  # type: ignore[arg-type]
-        "sample_weight: expected 6 numbers",
+        r"^sample_weight: ",
     ),
     "partial_fit": (lambda: CRF(c2="x").partial_fit(ITEMS, LABELS), "c2: expected .*0.*, got 'x'"),  # type: ignore[arg-type]
     "compile_corpus": (
@@ -182,8 +182,8 @@ SETTINGS: dict[str, tuple[Callable[[], Any], str]] = {
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_wrong_settings(name: str) -> None:
-    door, message = SETTINGS[name]
-    with pytest.raises(InputError, match=message):
+    door, place = SETTINGS[name]
+    with pytest.raises(InputError, match=place):
         door()
 
 
@@ -250,7 +250,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
         random_state=np.int64(3),  # type: ignore[arg-type]
         warm_start=np.bool_(False),  # type: ignore[arg-type]
     )
-    with pytest.raises(InputError, match="min_frequency: expected 1 where names are hashed"):
+    with pytest.raises(InputError, match=r"^min_frequency: "):
         model.set_params(min_frequency=np.float32(2.0)).fit(WORDS, LABELS)
     model.set_params(min_frequency=np.float32(0.0)).fit(WORDS, LABELS)
     HMM(np.int64(2), k=np.float32(0.5), max_iterations=np.int64(2), tolerance=-np.inf).fit([[0, 1, 0]])  # type: ignore[arg-type]
@@ -267,24 +267,24 @@ NO_TEXTS = ("hex", "rot13", "base64", "bz2", "zlib", "quopri", "uu", "undefined"
 
 
 @pytest.mark.parametrize(
-    ("encoding", "message"),
+    ("encoding", "place"),
     [
-        *((name, f"encoding: expected one of texts, such as utf-8, .*, got '{name}'") for name in NO_TEXTS),
-        ("", "encoding: expected a name that Python knows, got ''"),
-        ("\0", "encoding: expected a name that Python knows"),
-        ("mbcz", "encoding: expected a name that Python knows, got 'mbcz'"),
-        (None, "encoding: expected a name that Python knows, got None"),
-        (HALF, "encoding: expected a name that Python knows"),
-        ("utf-16", "file.txt:1: expected utf-16 text, got something else .*BOM.*; name the right .* such as utf-16-le"),
-        ("utf-32", "file.txt:1: expected utf-32 text, got "),
-        ("unicode_escape", r"file.txt:2: expected Unicode text, got '\\udcff', a lone surrogate"),
+        *((name, "encoding: ") for name in NO_TEXTS),
+        ("", r"^encoding: .*''"),
+        ("\0", r"^encoding: "),
+        ("mbcz", r"^encoding: .*'mbcz'"),
+        (None, r"^encoding: .*None"),
+        (HALF, r"^encoding: "),
+        ("utf-16", r"file\.txt:1: .*utf-16-le"),
+        ("utf-32", r"file\.txt:1: .*utf-32"),
+        ("unicode_escape", r"file\.txt:2: "),
     ],
 )
-def test_encodings(tmp_path: Path, encoding: Any, message: str) -> None:
+def test_encodings(tmp_path: Path, encoding: Any, place: str) -> None:
     path = saved(tmp_path, b"a A\nb\\udcff B\n")
     readers: list[Callable[..., Any]] = [read_columns, read_jsonl, read_conllu, read_text, iter_columns]
     for read in readers:
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, match=place):
             list(read(path, encoding=encoding))
 
 
@@ -298,42 +298,42 @@ def test_encodings_of_texts(tmp_path: Path, encoding: str) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b'{"text":"abc","spans":[[0.5,2,"X"]]}', r"expected spans .* within 3 characters, got \[0.5, 2, 'X'\]"),
-        (b'{"text":"abc","spans":[[false,true,"X"]]}', "expected spans"),
-        (b'{"text":"abc","spans":[[0,1e400,"X"]]}', "expected spans"),
-        (b'{"text":"abc","spans":7}', "expected spans"),
-        (b'{"text":"abc","spans":[[0,3,["X"]]]}', "expected spans"),
-        (b"[" * 200_000, r'expected JSON, got "\[\[\[.* nested too deeply'),
-        (b'{"tokens":["a"],"x":' + b"[" * 300 + b"]" * 300 + b"}", "nested too deeply"),
-        (b'{"text":"a","x":' + b"1" * 5000 + b"}", "expected JSON, got .*too many digits"),
-        (b'{"tokens":["a\\ud800"]}', r"expected Unicode text, got '\\ud800', a lone surrogate"),
-        (b'{"tokens":["a"],"tags":["\\uDFFF"]}', r"expected Unicode text, got '\\udfff'"),
-        (b'{"tokens":["a"],"tags":[["x"]]}', "expected 1 tags, one a token"),
+        (b'{"text":"abc","spans":[[0.5,2,"X"]]}', r"\[0\.5, 2, 'X'\]"),
+        (b'{"text":"abc","spans":[[false,true,"X"]]}', r"\[False, True, 'X'\]"),
+        (b'{"text":"abc","spans":[[0,1e400,"X"]]}', r"\[0, inf, 'X'\]"),
+        (b'{"text":"abc","spans":7}', r"\b7\b"),
+        (b'{"text":"abc","spans":[[0,3,["X"]]]}', r"\[0, 3, \['X'\]\]"),
+        (b"[" * 200_000, r'JSON.*"\[\[\['),
+        (b'{"tokens":["a"],"x":' + b"[" * 300 + b"]" * 300 + b"}", "JSON"),
+        (b'{"text":"a","x":' + b"1" * 5000 + b"}", "JSON"),
+        (b'{"tokens":["a\\ud800"]}', r"'\\ud800'"),
+        (b'{"tokens":["a"],"tags":["\\uDFFF"]}', r"'\\udfff'"),
+        (b'{"tokens":["a"],"tags":[["x"]]}', r'\[\["x"\]\]'),
     ],
 )
 def test_json_lines(tmp_path: Path, line: bytes, message: str) -> None:
     path = saved(tmp_path, b'{"tokens":["x"]}\n' + line + b"\n", "x.jsonl")
-    with pytest.raises(InputError, match=f"x.jsonl:2: .*{message}|x.jsonl:2: {message}"):
+    with pytest.raises(InputError, match=f"x.jsonl:2: .*{message}"):
         read_jsonl(path)
     assert read_jsonl(path, strict=False).tokens == [["x"]]
 
 
 @pytest.mark.parametrize(
-    ("macro", "message"),
+    ("macro", "place"),
     [
-        ('%m[0,0,"a{99999999999999999999}"]', "<template>:1: expected a pattern of Python's re, got"),
-        (f'%m[0,0,"{"(" * 600}a{")" * 600}"]', "<template>:1: expected a pattern of up to 10000 characters and 100"),
-        (f'%t[0,0,"{"a" * 20_000}"]', "<template>:1: expected a pattern of up to 10000 characters"),
-        ("%x[99999999999999999999,0]", "<template>:1: expected a row from -99 to 99, got 99999999999999999999"),
-        (f"%x[-{'9' * 5000},0]", "<template>:1: expected a row from -99 to 99, got -9999"),
-        ("%x[0,99999999999]", "<template>:1: expected a column from 0 to 9999, got 99999999999"),
-        (f"%x[0,{'9' * 5000}]", "<template>:1: expected a column from 0 to 9999, got 9999"),
+        ('%m[0,0,"a{99999999999999999999}"]', "<template>:1: "),
+        (f'%m[0,0,"{"(" * 600}a{")" * 600}"]', "<template>:1: "),
+        (f'%t[0,0,"{"a" * 20_000}"]', "<template>:1: "),
+        ("%x[99999999999999999999,0]", "<template>:1: "),
+        (f"%x[-{'9' * 5000},0]", "<template>:1: "),
+        ("%x[0,99999999999]", "<template>:1: "),
+        (f"%x[0,{'9' * 5000}]", "<template>:1: "),
     ],
 )
-def test_templates(macro: str, message: str) -> None:
-    with pytest.raises(InputError, match=re.escape(message)):
+def test_templates(macro: str, place: str) -> None:
+    with pytest.raises(InputError, match=re.escape(place)):
         Template.parse(f"U0:{macro}\n")
-    with pytest.raises(InputError, match=re.escape(message)):
+    with pytest.raises(InputError, match=re.escape(place)):
         CRF(f"U0:{macro}\n").fit(WORDS, LABELS)
 
 
@@ -352,7 +352,7 @@ def test_writers_refuse_lone_surrogates(tmp_path: Path, write: Any, token: str, 
     if write is write_text and token != HALF:
         write(corpus, path)  # which has no tags
         return
-    with pytest.raises(InputError, match=r"out: expected Unicode text to write, got '\\udcff', a lone surrogate, in '"):
+    with pytest.raises(InputError, match=r"out: .*'\\udcff'"):
         write(corpus, path)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
@@ -394,7 +394,7 @@ def test_lone_surrogates(tmp_path: Path, kind: str) -> None:
             model.save(path)
             load(path)
 
-        with pytest.raises(TaglineError, match=r"surrogate|UTF-8"):
+        with pytest.raises(TaglineError, match=r"^(words|names|config and names|sentence 0, token 0): "):
             whole()
         assert not path.exists()
     questions(fresh().fit([sentence("a"), sentence("b")], [[A], [B]]), HALF)
@@ -407,19 +407,19 @@ def test_more_labellings_than_memory_holds(model: Any) -> None:
     model.fit([["a", "b"] * 3, ["b", "a"] * 3], [["A", "B"] * 3, ["A", "B"] * 3])
     long = [["a", "b"] * 500]
     for k in (10**8, 10**12, 2**70, 10**30):
-        with pytest.raises(InputError, match=r"k: expected labellings that fit into .* GiB, half of the memory, got"):
+        with pytest.raises(InputError, match=r"^k: .* GiB"):
             model.predict_k_best(long, k)
-        with pytest.raises(InputError, match="k_best: expected labellings that fit"):
+        with pytest.raises(InputError, match=r"^k_best: .* GiB"):
             model.answer(long, k_best=k)
-        with pytest.raises(InputError, match="n: expected labellings that fit"):
+        with pytest.raises(InputError, match=r"^n: .* GiB"):
             model.predict_samples(long, k)
         assert len(model.predict_k_best([["a", "b", "a"]], k)[0]) == 8  # all that there are
     known = [[["A", "B"][t % 2] for t in range(1000)]]
     assert len(model.predict_k_best(long, 10**12, known=known)[0]) == 1
     for k in (0, -1, 1.5, "x", None, True):
-        with pytest.raises(InputError, match="k: expected"):
+        with pytest.raises(InputError, match=r"^k: "):
             model.predict_k_best(long, k)
-    with pytest.raises(InputError, match="seed: expected a whole number of 0 or more, or None, got 'x'"):
+    with pytest.raises(InputError, match=r"^seed: .*'x'"):
         model.predict_samples([["a"]], seed="x")
 
 
@@ -427,9 +427,9 @@ def test_more_segmentations_than_memory_holds() -> None:
     model = SemiCRF(PLAIN, max_length=3).fit(WORDS, TAGS)
     long = [["a", "b"] * 500]
     for k in (10**8, 10**12, 2**70, 10**30):
-        with pytest.raises(InputError, match=r"k: expected labellings that fit into .* GiB, half of the memory, got"):
+        with pytest.raises(InputError, match=r"^k: .* GiB"):
             model.predict_k_best(long, k)
-        with pytest.raises(InputError, match="n: expected labellings that fit"):
+        with pytest.raises(InputError, match=r"^n: .* GiB"):
             model.predict_samples(long, k)
         assert len(model.predict_k_best([["a", "b", "a"]], k)[0]) == 13  # B or O; then B, I after a name, or O
     assert len(model.predict_k_best(long, 10**12, known=[["O"] * 1000])[0]) == 1
@@ -438,9 +438,9 @@ def test_more_segmentations_than_memory_holds() -> None:
 def test_other_questions() -> None:
     model = CRF(PLAIN, scheme="IOB2").fit([["a", "b"]], [["B-X", "O"]])
     for wrong in ("x", None, -1, 2, float("nan")):
-        with pytest.raises(InputError, match="min_probability: expected a number from 0 to 1, got"):
+        with pytest.raises(InputError, match=r"^min_probability: "):
             model.predict_spans([["a"]], min_probability=wrong)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="n: expected labellings that fit into"):
+    with pytest.raises(InputError, match=r"^n: .* GiB"):
         counted().sample(2**70)
 
 
@@ -464,13 +464,13 @@ FIXTURES = Path(__file__).parent / "models" / "fixtures"
 @pytest.mark.parametrize(
     ("kind", "settings", "message"),
     [
-        ("trigram", {"longest": 2**63}, r"expected endings of .* below 2\^31, got 9223372036854775808"),
-        ("trigram", {"longest": 10**30}, "expected endings of 0 characters or more"),
-        ("bilstm", {"network__hidden": 2**63}, "expected hidden of the network, got 9223372036854775808"),
-        ("bilstm", {"network__word_dim": 10**30}, "expected word_dim of the network"),
-        ("transformer", {"network__smoothing": 10**30}, "expected smoothing of the network|smoothing"),
+        ("trigram", {"longest": 2**63}, r"\b9223372036854775808\b"),
+        ("trigram", {"longest": 10**30}, rf"\b{10**30}\b"),
+        ("bilstm", {"network__hidden": 2**63}, r"\bhidden\b.*\b9223372036854775808\b"),
+        ("bilstm", {"network__word_dim": 10**30}, r"\bword_dim\b"),
+        ("transformer", {"network__smoothing": 10**30}, r"\bsmoothing\b"),
         *(
-            (kind, {"settings__on_illegal": nested(200)}, "expected settings nested up to 16 deep, got 'more'")
+            (kind, {"settings__on_illegal": nested(200)}, r"\bsettings\b.*\b16\b")
             for kind in ("crf", "hmm", "trigram", "bilstm", "transformer")
         ),
     ],

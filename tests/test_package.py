@@ -112,7 +112,7 @@ def test_without_the_core_numpy_answers_after_one_warning(tmp_path: Path) -> Non
 def test_a_wrong_environment_variable_is_named(variable: str) -> None:
     done = run("import tagline.chain", **{variable: "v9"})
     assert done.returncode == 1
-    assert f"{variable}: expected" in done.stderr
+    assert f"{variable}: " in done.stderr
     assert "got 'v9'" in done.stderr
 
 

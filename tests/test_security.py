@@ -67,7 +67,7 @@ class Exploding:
 @claim("Model files run no code", "A model, and a checkpoint of training", "It is not a pickle", "Loading starts no")
 def test_loading_only_reads(path: Path, tmp_path: Path) -> None:
     (tmp_path / "evil.pkl").write_bytes(pickle.dumps(Exploding()))
-    with pytest.raises(StorageError, match="got a pickle; Tagline loads no pickles"):
+    with pytest.raises(StorageError, match=r"evil\.pkl: .*\bpickles?\b"):
         load(tmp_path / "evil.pkl")
     assert not (tmp_path / "exploded").exists()
     code = """
@@ -95,15 +95,15 @@ print(events)
 def test_headers_are_checked(path: Path) -> None:
     """All the rules are tried in test_storage and in the tests of each kind's file; here one of each."""
     data = path.read_bytes()
-    wrong = {
-        "a header of up to 16000000": (16_000_001).to_bytes(8, "little") + data[8:],
-        "lists and objects": (3 * 200_001).to_bytes(8, "little") + b'{"' + b"[]" * 300_001,
-        "data_offsets that are": data.replace(b'"shape":[', b'"shape":[9', 1).replace(b"} ", b"}", 1),
-        "the file is cut short": data[:-8],
-        "something was added": data + bytes(64),
-    }
-    for message, damaged in wrong.items():
-        with pytest.raises(StorageError, match=message):
+    wrong = [
+        (r"^<bytes>: .*\b16000001\b", (16_000_001).to_bytes(8, "little") + data[8:]),
+        (r"^<bytes>: .*\b300002\b", (3 * 200_001).to_bytes(8, "little") + b'{"' + b"[]" * 300_001),
+        (r"^<bytes>: .*\bdata_offsets\b", data.replace(b'"shape":[', b'"shape":[9', 1).replace(b"} ", b"}", 1)),
+        (r"^<bytes>: .*\bbytes\b", data[:-8]),
+        (r"^<bytes>: .*\bbytes\b", data + bytes(64)),
+    ]
+    for place, damaged in wrong:
+        with pytest.raises(StorageError, match=place):
             storage.loads(damaged, verify=False)
 
 
@@ -113,7 +113,7 @@ def test_numbers_that_point_nowhere(path: Path, tmp_path: Path) -> None:
     pairs = file.tensors["transitions"].copy()
     pairs[-1, -1] = 250
     storage.write(tmp_path / "bad.tagline", file.config, {**file.tensors, "transitions": pairs})
-    with pytest.raises(StorageError, match="expected label numbers below 3"):
+    with pytest.raises(StorageError, match=r"bad\.tagline: .*\b250\b"):
         load(tmp_path / "bad.tagline")
 
 
@@ -133,27 +133,27 @@ def test_memory_in_proportion(path: Path, tmp_path: Path, monkeypatch: pytest.Mo
     file = storage.read(path)
     many = [*file.config["labels"], *(f"B-{k}" for k in range(9_000))]
     storage.write(tmp_path / "many.tagline", {**file.config, "labels": many}, file.tensors)
-    with pytest.raises(StorageError, match=r"expected up to .* labels in .* bytes"):
+    with pytest.raises(StorageError, match=r"many\.tagline: .*'9003 labels'"):
         load(tmp_path / "many.tagline")
     assert (sizes.FREE_TOKEN_BYTES, sizes.TOKEN_BYTES_PER_BYTE) == (8 * 2**20, 32)
     CRF("U:%x[0,0]\nB\n", order=2).fit([["a", "b", "c"]], [["X", "Y", "X"]]).save(path)
     file = storage.read(path)
     names = [*file.config["labels"], *(f"B-{k}" for k in range(2_800))]
     storage.write(tmp_path / "many.tagline", {**file.config, "labels": names}, file.tensors)
-    with pytest.raises(StorageError, match=r"expected up to 5\d\d labels for a token of a second-order model in"):
+    with pytest.raises(StorageError, match=r"many\.tagline: .*\blabels\b"):
         load(tmp_path / "many.tagline")
     storage.write(tmp_path / "many.tagline", {**file.config, "labels": names[:400]}, file.tensors)
     model = load(tmp_path / "many.tagline")
     for module in (memory, dispatch):
         monkeypatch.setattr(module, "memory", lambda: 2**27)
-    with pytest.raises(InputError, match="sentence 1: tables of the pairs of 400 labels at 50 tokens would take"):
+    with pytest.raises(InputError, match=r"^sentence 1: .* GiB"):
         model.predict([["a"], ["a"] * 50])
     monkeypatch.setattr(compressed, "FREE_BYTES", 1000)
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"a X\n\n" * 1_000_000))
-    with pytest.raises(InputError, match="unpacks to more than"):
+    with pytest.raises(InputError, match=r"bomb\.gz: .* bytes"):
         read_columns(tmp_path / "bomb.gz")
     (tmp_path / "wide.txt").write_text("w " * 4097)
-    with pytest.raises(InputError, match="expected up to 4096 columns"):
+    with pytest.raises(InputError, match=r"wide\.txt:1: "):
         read_columns(tmp_path / "wide.txt")
 
 
@@ -164,7 +164,7 @@ def test_patterns() -> None:
     hostile.predict([["a" * 5000 + "b"]])
     assert time.perf_counter() - begun < 30  # Python's own search would take longer than the sun has left
     for pattern in ("a" * 10_001, "(" * 200 + ")" * 200, "a{10001}", "(?:a{100}){200}"):
-        with pytest.raises(InputError, match=r"^template:1"):
+        with pytest.raises(InputError, match=r"^template:1: "):
             Template.parse(f'U:%m[0,0,"{pattern}"]\n', "template")
 
 
@@ -200,7 +200,7 @@ def test_other_tools_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     assert inert.MOST_OPCODES == 1 << 22
     (tmp_path / "bad").write_bytes(b"\x80\x04N" + b"\x94" * inert.MOST_OPCODES + b".")
-    with pytest.raises((StorageError, InputError), match="opcodes"):
+    with pytest.raises((StorageError, InputError), match=r"bad: .*\b4,194,304\b"):
         read_model(tmp_path / "bad")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad").write_bytes(pickle.dumps(Exploding()))
@@ -224,7 +224,7 @@ def test_the_service() -> None:
     assert not Hosts(()).welcome(b"evil.example")
     assert guard.MOST_HEAD <= 65_536
 
-    with pytest.raises(InputError, match="--insecure"):
+    with pytest.raises(InputError, match=r"^--host: .*--insecure"):
         check_exposure("0.0.0.0", None, insecure=False)
     assert "hmac.compare_digest" in Path(guard.__file__).read_text(encoding="utf-8")
     assert all(0 < getattr(Settings(), name) < 1e9 for name in LIMITS)
@@ -294,7 +294,7 @@ def test_only_one_room_speaks_to_ray() -> None:
 @claim("Feature functions are code")
 def test_functions_are_not_in_files(tmp_path: Path) -> None:
     CRF(shapes).fit(X, Y).save(tmp_path / "m.tagline")
-    with pytest.raises(InputError, match=r"expected the function .*shapes that the model was trained with, got none"):
+    with pytest.raises(InputError, match=r"^features: "):
         load(tmp_path / "m.tagline").predict(X)
     assert load(tmp_path / "m.tagline", features=shapes).predict(X) == Y
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import resource
 import stat
 import struct
@@ -179,16 +180,16 @@ def test_settings_and_arrays_are_asked_for_with_their_types() -> None:
     assert model.setting("labels", list) == ["O", "人名"]
     assert model.tensor("weights", np.float32, None) is model.tensors["weights"]
     assert model.tensor("weights", "f4", 2) is model.tensors["weights"]
-    for ask, message in [
-        (lambda: model.setting("c1", float), "m.tagline: expected the setting 'c1' of type float, got none"),
-        (lambda: model.setting("on", int), "m.tagline: expected the setting 'on' of type int, got bool"),
-        (lambda: model.setting("c2", int), "m.tagline: expected the setting 'c2' of type int, got float"),
-        (lambda: model.tensor("w", "f4", None), r"expected an array 'w' of float32 \[any\], got none of that name"),
-        (lambda: model.tensor("weights", "f8", 2), r"expected 'weights' as float64 \[2\], got float32 \[2\]"),
-        (lambda: model.tensor("weights", "f4", 3), r"expected 'weights' as float32 \[3\], got float32 \[2\]"),
-        (lambda: model.tensor("weights", "f4", 2, None), r"expected 'weights' as float32 \[2, any\], got"),
+    for ask, place in [
+        (lambda: model.setting("c1", float), r"^m\.tagline: .*'c1'"),
+        (lambda: model.setting("on", int), r"^m\.tagline: .*'on'"),
+        (lambda: model.setting("c2", int), r"^m\.tagline: .*'c2'"),
+        (lambda: model.tensor("w", "f4", None), r"^m\.tagline: .*'w'"),
+        (lambda: model.tensor("weights", "f8", 2), r"^m\.tagline: .*'weights'"),
+        (lambda: model.tensor("weights", "f4", 3), r"^m\.tagline: .*'weights'"),
+        (lambda: model.tensor("weights", "f4", 2, None), r"^m\.tagline: .*'weights'"),
     ]:
-        with pytest.raises(StorageError, match=message):
+        with pytest.raises(StorageError, match=place):
             ask()
 
 
@@ -196,39 +197,39 @@ def test_settings_and_arrays_are_asked_for_with_their_types() -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "tensors", "message"),
+    ("config", "tensors", "place"),
     [
-        ({"a": float("nan")}, {}, "config: expected values of JSON's types, got: Out of range"),
-        ({"a": {1, 2}}, {}, "config: expected values of JSON's types, got: .*set"),
-        ({"a": [{"b": ({1: 2},)}]}, {}, "config: expected strings as keys, got 1"),
-        ({"a": "\ud800"}, {}, "expected text that is UTF-8, got '\\\\ud800'"),
-        ({}, {"\ud800": np.zeros(1)}, "expected text that is UTF-8, got '\\\\ud800'"),
-        ({}, {"a": np.zeros(2, "c16")}, "tensor 'a': expected one of F64, F32, .*, got complex128"),
-        ({}, {"a": np.array(["x"])}, "tensor 'a': expected one of .*, got <U1"),
-        ({}, {"a": np.array([object()])}, "tensor 'a': expected one of .*, got object"),
-        ({}, {"_pad1": np.zeros(1)}, "tensors: expected names other than __metadata__ and _pad…, got '_pad1'"),
-        ({}, {"__metadata__": np.zeros(1)}, "got '__metadata__'"),
-        ({}, {1: np.zeros(1)}, "expected names .*, got 1"),
-        ({}, {str(n): np.zeros(0) for n in range(10_001)}, "tensors: expected up to 10000 .*, got 10001"),
+        ({"a": float("nan")}, {}, r"^config: "),
+        ({"a": {1, 2}}, {}, r"^config: "),
+        ({"a": [{"b": ({1: 2},)}]}, {}, r"^config: .*strings"),
+        ({"a": "\ud800"}, {}, r"^config and names: .*\\ud800"),
+        ({}, {"\ud800": np.zeros(1)}, r"^config and names: .*\\ud800"),
+        ({}, {"a": np.zeros(2, "c16")}, r"^tensor 'a': .*complex128"),
+        ({}, {"a": np.array(["x"])}, r"^tensor 'a': .*<U1"),
+        ({}, {"a": np.array([object()])}, r"^tensor 'a': "),
+        ({}, {"_pad1": np.zeros(1)}, r"^tensors: .*'_pad1'"),
+        ({}, {"__metadata__": np.zeros(1)}, r"^tensors: .*'__metadata__'"),
+        ({}, {1: np.zeros(1)}, r"^tensors: .*\b1\b"),
+        ({}, {str(n): np.zeros(0) for n in range(10_001)}, r"^tensors: .*\b10001\b"),
     ],
 )
-def test_what_cannot_be_stored_is_named(config: dict[str, Any], tensors: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_what_cannot_be_stored_is_named(config: dict[str, Any], tensors: dict[str, Any], place: str) -> None:
+    with pytest.raises(InputError, match=place):
         dumps(config, tensors)
 
 
 def test_a_header_beyond_the_cap_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "LARGEST_HEADER", 1000)
-    with pytest.raises(InputError, match="config: expected up to 1000 bytes, got 11"):
+    with pytest.raises(InputError, match=r"^config: .* bytes"):
         dumps({"a": "x" * 1000}, {})
 
 
 def test_settings_that_would_fill_the_memory_are_refused_unparsed() -> None:
     """A header of empty lists takes thirty times its bytes once it is parsed."""
-    with pytest.raises(InputError, match="config: expected up to 200000 lists and objects, got 2000"):
+    with pytest.raises(InputError, match=r"^config: "):
         dumps({"a": [[]] * 200_000}, {})
     good = dumps({"a": "x" * 600_000}, {})
-    with pytest.raises(StorageError, match="expected up to 200000 lists and objects in the header, got 300003"):
+    with pytest.raises(StorageError, match=r"^<bytes>: .*header"):
         loads(good.replace(b"x" * 600_000, b"[]" * 300_000), verify=False)
 
 
@@ -264,9 +265,7 @@ def test_a_failing_write_leaves_the_old_file_and_nothing_else(
     write(path, {"old": True}, {})
     with monkeypatch.context() as patched:
         patched.setattr(os, moment, fail)
-        with pytest.raises(
-            StorageError, match="model: expected a place to write to, got: No space left on device; make"
-        ):
+        with pytest.raises(StorageError, match="model: "):
             write(path, **SMALL)
     assert read(path).config == {"old": True}
     assert os.listdir(tmp_path) == ["model"]
@@ -283,11 +282,11 @@ def test_an_interrupt_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: 
 
 
 def test_places_that_cannot_be_written_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="none/model: expected a place to write to, got: No such file or directory"):
+    with pytest.raises(StorageError, match="none/model: "):
         write(tmp_path / "none" / "model", **SMALL)
-    with pytest.raises(StorageError, match="expected a place to write to, got: a folder, not a file"):
+    with pytest.raises(StorageError, match=re.escape(f"{tmp_path}: ")):
         write(tmp_path, **SMALL)
-    with pytest.raises(StorageError, match="/dev/full: expected a place to write to, got: No space left on device"):
+    with pytest.raises(StorageError, match=r"^/dev/full: "):
         write("/dev/full", **SMALL)
     assert os.listdir(tmp_path) == []
 
@@ -297,7 +296,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     write(path, {"old": True}, {})
     resource.setrlimit(resource.RLIMIT_FSIZE, (5000, usual[1]))
     try:
-        with pytest.raises(StorageError, match="expected a place to write to, got: File too large"):
+        with pytest.raises(StorageError, match=re.escape(f"{path}: ")):
             write(path, {}, {"a": np.zeros(10_000)})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
@@ -311,9 +310,7 @@ def test_a_file_that_may_not_be_read_is_an_error(tmp_path: Path, monkeypatch: py
 
     write(tmp_path / "model", **SMALL)
     monkeypatch.setattr(storage.mmap, "mmap", refuse)
-    with pytest.raises(
-        StorageError, match="model: expected a readable model file, got the answer Permission denied; see"
-    ):
+    with pytest.raises(StorageError, match="model: "):
         read(tmp_path / "model")
 
 
@@ -323,40 +320,40 @@ def test_a_file_that_may_not_be_read_is_an_error(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"lCRF\x00\x10\x00\x00FOMC\x64\x00\x00\x00", "got a CRFsuite model; make it one of ours"),
-        (struct.pack("<IIdI", 100, 0, 1.0, 7), r"got a CRF\+\+ model; make it one of ours"),
-        (b"version: 100\ncost-factor: 1\n", r"got a CRF\+\+ model; make it one of ours: tagline convert-model"),
-        (b"#mdl#2#0\n#rdr#1/1/0\n", "got a Wapiti model; make it one of ours: tagline convert-model"),
-        (pickle.dumps({"weights": [1.0, 2.0]}), "got a pickle; Tagline loads no pickles"),
-        (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", r"got a packed file \(gzip, .*\); unpack it first"),
-        (b"PK\x03\x04\x14\x00\x00\x00\x08\x00", "got a packed file"),
-        (b"The quick brown fox", "got 19 bytes of something else; name a file that was written by save"),
-        (b"lCRF", "got 4 bytes of something else"),
-        (safetensors.numpy.save({"a": np.zeros(3)}), "got a safetensors file of something else; name a file"),
-        (safetensors.numpy.save({"a": np.zeros(3)}, {"format": "pt"}), "got a safetensors file of something else"),
+        (b"lCRF\x00\x10\x00\x00FOMC\x64\x00\x00\x00", "CRFsuite"),
+        (struct.pack("<IIdI", 100, 0, 1.0, 7), r"CRF\+\+"),
+        (b"version: 100\ncost-factor: 1\n", r"CRF\+\+ .*tagline convert-model"),
+        (b"#mdl#2#0\n#rdr#1/1/0\n", "Wapiti .*tagline convert-model"),
+        (pickle.dumps({"weights": [1.0, 2.0]}), "pickle"),
+        (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", "gzip"),
+        (b"PK\x03\x04\x14\x00\x00\x00\x08\x00", "gzip"),
+        (b"The quick brown fox", r"\b19\b"),
+        (b"lCRF", r"\b4\b"),
+        (safetensors.numpy.save({"a": np.zeros(3)}), "safetensors"),
+        (safetensors.numpy.save({"a": np.zeros(3)}, {"format": "pt"}), "safetensors"),
     ],
 )
 def test_other_files_are_recognised(tmp_path: Path, data: bytes, message: str) -> None:
     path = tmp_path / "other"
     path.write_bytes(data)
-    with pytest.raises(StorageError, match=f"other: expected a Tagline model file, {message}") as caught:
+    with pytest.raises(StorageError, match=f"other: .*{message}") as caught:
         read(path)
     assert isinstance(caught.value, TaglineError)
     assert isinstance(caught.value, ValueError)
 
 
 def test_missing_empty_and_odd_files_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="none: expected a model file, got none of that name; check the path"):
+    with pytest.raises(StorageError, match="none: "):
         read(tmp_path / "none")
-    with pytest.raises(StorageError, match="expected a model file, got a folder; name a file"):
+    with pytest.raises(StorageError, match=re.escape(f"{tmp_path}: ")):
         read(tmp_path)
     (tmp_path / "empty").write_bytes(b"")
-    with pytest.raises(StorageError, match="empty: expected a model file, got an empty file; copy it again or save"):
+    with pytest.raises(StorageError, match="empty: "):
         read(tmp_path / "empty")
     os.mkfifo(tmp_path / "pipe")  # must not block
-    with pytest.raises(StorageError, match="pipe: expected a model file, got something else"):
+    with pytest.raises(StorageError, match="pipe: "):
         read(tmp_path / "pipe")
-    with pytest.raises(StorageError, match="<bytes>: expected a Tagline model file, got 0 bytes of something else"):
+    with pytest.raises(StorageError, match=r"^<bytes>: .*\b0\b"):
         loads(b"")
 
 
@@ -364,7 +361,7 @@ def test_a_newer_format_asks_for_an_upgrade_whatever_else_it_holds() -> None:
     header = {"__metadata__": {"format": "tagline", "version": "3", "settings": "…"}, "a": {"dtype": "F4", "blocks": 2}}
     with pytest.raises(
         StorageError,
-        match="expected a model file of format 1 or older, got format 3, written by a newer Tagline; upgrade Tagline",
+        match=r"^<bytes>: .*\b3\b",
     ):
         loads(made(header))
 
@@ -381,13 +378,13 @@ def test_an_older_format_is_read() -> None:
 def test_a_file_cut_anywhere_is_an_error(tmp_path: Path) -> None:
     data, path = dumps(**SMALL), tmp_path / "cut"
     for length in range(len(data)):
-        message = "the file is cut short" if length > 8 else f"got {length} bytes of something else"
-        with pytest.raises(StorageError, match=message):
+        place = r"^<bytes>: " if length > 8 else rf"^<bytes>: .*\b{length}\b"
+        with pytest.raises(StorageError, match=place):
             loads(data[:length])
     path.write_bytes(data[:-1])
-    with pytest.raises(StorageError, match="cut: expected 192 bytes of data, got 191: the file is cut short; copy it"):
+    with pytest.raises(StorageError, match=r"cut: .*\b192\b.*\b191\b"):
         read(path)
-    with pytest.raises(StorageError, match=r"expected 192 bytes of data, got 193: something was added to the file"):
+    with pytest.raises(StorageError, match=r"^<bytes>: .*\b192\b.*\b193\b"):
         loads(data + b"\0")
 
 
@@ -411,9 +408,7 @@ def test_a_flipped_bit_is_found_wherever_it_is() -> None:
 def test_the_checksum_is_compared_only_when_asked() -> None:
     data = bytearray(dumps(**SMALL))
     data[-192] ^= 1
-    with pytest.raises(
-        StorageError, match=r"expected the checksum '[0-9a-f]{8}', got '[0-9a-f]{8}'; the file is damaged"
-    ):
+    with pytest.raises(StorageError, match=r"^<bytes>: .*'[0-9a-f]{8}'.*'[0-9a-f]{8}'"):
         loads(data)
     assert loads(data, verify=False).tensors["weights"][0] != 1.5
 
@@ -462,107 +457,128 @@ def test_edited_files_are_harmless(edits: list[tuple[int, int, int]]) -> None:
 KiB = bytes(1024)
 
 HOSTILE = {
-    "a length beyond the cap": (made(b"{}", length=16_000_001), "expected a header of up to 16000000 bytes"),
-    "the largest length": (made(b"{}", length=2**64 - 1), "expected a header of up to 16000000 bytes"),
+    "a length beyond the cap": (made(b"{}", length=16_000_001), r"^m\.tagline: "),
+    "the largest length": (made(b"{}", length=2**64 - 1), r"^m\.tagline: "),
     "a length beyond the file": (
         made(b"{}", length=15_999_999),
-        "expected a header of 15999999 bytes, got 2: .*cut short",
+        r"^m\.tagline: .*header",
     ),
-    "not JSON": (made(b"{oops"), "expected JSON, got"),
-    "not UTF-8": (made(b'{"\xff": 1}'), "header: expected UTF-8, got byte 0xff at 2"),
-    "half a pair": (made(b'{"a": "\\uD800"}'), "expected JSON, got .*surrogates"),
+    "not JSON": (made(b"{oops"), r"^m\.tagline: header: .*line 1 column 2"),
+    "not UTF-8": (made(b'{"\xff": 1}'), r"header: .*UTF-8"),
+    "half a pair": (made(b'{"a": "\\uD800"}'), r"^m\.tagline: header: .*surrogates"),
     "nested deeply": (
         made(b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
-        "expected JSON, got lists or objects too deep",
+        r"^m\.tagline: header: ",
     ),
-    "NaN": (made(b'{"a": NaN}'), "expected JSON, got the number 'NaN'"),
-    "an infinite number": (made(b'{"a": 1e999}'), "expected JSON, got the number '1e999'"),
-    "a number of many digits": (made(b'{"a": ' + b"9" * 5000 + b"}"), "expected JSON, got Exceeds the limit"),
-    "a key twice": (made(b'{"a": 1, "a": 2}'), "expected JSON, got 'a' twice as a key"),
-    "a key twice inside": (made(b'{"a": {"shape": 1, "shape": 2}}'), "got 'shape' twice as a key"),
-    "metadata of another type": (made({"__metadata__": ["tagline"]}), "got a safetensors file of something else"),
+    "NaN": (made(b'{"a": NaN}'), r"^m\.tagline: header: .*'NaN'"),
+    "an infinite number": (made(b'{"a": 1e999}'), r"^m\.tagline: header: .*'1e999'"),
+    "a number of many digits": (made(b'{"a": ' + b"9" * 5000 + b"}"), r"^m\.tagline: header: .*\b4300\b"),
+    "a key twice": (made(b'{"a": 1, "a": 2}'), r"^m\.tagline: header: .*'a'"),
+    "a key twice inside": (made(b'{"a": {"shape": 1, "shape": 2}}'), r"^m\.tagline: header: .*'shape'"),
+    "metadata of another type": (made({"__metadata__": ["tagline"]}), r"^m\.tagline: .*safetensors"),
     "no version": (
         made({"__metadata__": {"format": "tagline", "tagline": "{}"}}),
-        "expected a version number, got None",
+        r"^m\.tagline: .*None",
     ),
     "an odd version": (
         made({"__metadata__": {"format": "tagline", "version": "-1"}}),
-        "expected a version number, got '-1'",
+        r"^m\.tagline: .*'-1'",
     ),
     "no settings": (
         made({"__metadata__": {"format": "tagline", "version": "1"}}),
-        "expected settings in the metadata under 'tagline', got None",
+        r"^m\.tagline: .*'tagline'",
     ),
     "settings that are a list": (
         made({"__metadata__": {"format": "tagline", "version": "1", "tagline": "[]"}}),
-        "settings: expected a JSON object, got list",
+        "settings: ",
     ),
     "settings with NaN": (
         made({"__metadata__": {"format": "tagline", "version": "1", "tagline": '{"c2": NaN}'}}),
-        "settings: expected JSON, got the number 'NaN'",
+        r"settings: .*'NaN'",
     ),
     "a checksum of another type": (
         made({"__metadata__": {"format": "tagline", "version": "1", "tagline": "{}", "checksum": 7}}),
-        "expected the checksum 7, got '[0-9a-f]{8}'",
+        r"^m\.tagline: .*'[0-9a-f]{8}'",
     ),
     "100,000 tensors": (
         made(ours(**{str(n): entry() for n in range(100_000)})),
-        "expected up to 10000 tensors, got 100000",
+        r"^m\.tagline: .*\b100000\b",
     ),
-    "an entry that is a list": (made(ours(a=[1])), r"tensor 'a': expected dtype, shape and data_offsets, got \[1\]"),
-    "an entry without offsets": (made(ours(a={"dtype": "U8", "shape": [0]})), "expected dtype, shape and data_offsets"),
-    "an entry with more": (made(ours(a={**entry(), "b": 1})), "expected dtype, shape and data_offsets, got"),
-    "an unknown dtype": (made(ours(a=entry("F4"))), "tensor 'a': expected a dtype of F64, .*, got 'F4'"),
-    "a dtype that is a list": (made(ours(a=entry(["F32"]))), r"expected a dtype of .*, got \['F32'\]"),
-    "a shape that is a number": (made(ours(a=entry(shape=3))), "expected a shape of up to 32 whole numbers, got 3"),
-    "a negative length": (made(ours(a=entry(shape=[-1, -1])), KiB), r"expected a shape .*, got \[-1, -1\]"),
-    "a length with a point": (made(ours(a=entry(shape=[1.0])), KiB), r"expected a shape .*, got \[1.0\]"),
-    "a length that is true": (made(ours(a=entry(shape=[True])), KiB), r"expected a shape .*, got \[True\]"),
-    "33 axes": (made(ours(a=entry(shape=[1] * 33, offsets=[0, 1])), b"x"), "expected a shape of up to 32"),
+    "an entry that is a list": (made(ours(a=[1])), r"tensor 'a': .*data_offsets"),
+    "an entry without offsets": (
+        made(ours(a={"dtype": "U8", "shape": [0]})),
+        r"^m\.tagline: tensor 'a': .*data_offsets",
+    ),
+    "an entry with more": (made(ours(a={**entry(), "b": 1})), r"^m\.tagline: tensor 'a': .*data_offsets"),
+    "an unknown dtype": (made(ours(a=entry("F4"))), r"tensor 'a': .*'F4'"),
+    "a dtype that is a list": (made(ours(a=entry(["F32"]))), r"^m\.tagline: tensor 'a': .*'F32'"),
+    "a shape that is a number": (made(ours(a=entry(shape=3))), r"^m\.tagline: tensor 'a': .*\b3\b"),
+    "a negative length": (made(ours(a=entry(shape=[-1, -1])), KiB), r"^m\.tagline: tensor 'a': .*\[-1, -1\]"),
+    "a length with a point": (made(ours(a=entry(shape=[1.0])), KiB), r"^m\.tagline: tensor 'a': .*\[1\.0\]"),
+    "a length that is true": (made(ours(a=entry(shape=[True])), KiB), r"^m\.tagline: tensor 'a': .*\[True\]"),
+    "33 axes": (made(ours(a=entry(shape=[1] * 33, offsets=[0, 1])), b"x"), r"^m\.tagline: tensor 'a': "),
     "a product that wraps to 4": (
         made(ours(a=entry("U8", [2**62 + 1, 4], [0, 4])), b"abcd"),
-        "expected a shape of fewer than 2.63 bytes",
+        r"^m\.tagline: tensor 'a': .*\[4611686018427387905, 4\]",
     ),
-    "a product that wraps to 0": (made(ours(a=entry("F32", [2**32, 2**32]))), "expected a shape of fewer than 2.63"),
-    "a large product times 0": (made(ours(a=entry("F32", [2**62, 2**62, 0]))), "expected a shape of fewer than 2.63"),
-    "a length beyond int64": (made(ours(a=entry(shape=[2**63, 0]))), "expected a shape of up to 32 whole numbers"),
+    "a product that wraps to 0": (
+        made(ours(a=entry("F32", [2**32, 2**32]))),
+        r"^m\.tagline: tensor 'a': .*\[4294967296, 4294967296\]",
+    ),
+    "a large product times 0": (made(ours(a=entry("F32", [2**62, 2**62, 0]))), r"^m\.tagline: tensor 'a': "),
+    "a length beyond int64": (
+        made(ours(a=entry(shape=[2**63, 0]))),
+        r"^m\.tagline: tensor 'a': .*\[9223372036854775808, 0\]",
+    ),
     "a size unlike the shape": (
         made(ours(a=entry("F32", [3], [0, 13])), bytes(13)),
-        r"expected data_offsets that are 12 bytes apart, as dtype and shape say, got \[0, 13\]",
+        r"^m\.tagline: tensor 'a': .*data_offsets",
     ),
-    "offsets that fall": (made(ours(a=entry(shape=[2], offsets=[2, 0])), KiB), "expected two data_offsets, rising"),
-    "negative offsets": (made(ours(a=entry(shape=[2], offsets=[-2, 0])), KiB), "expected two data_offsets, rising"),
-    "three offsets": (made(ours(a=entry(shape=[2], offsets=[0, 1, 2])), KiB), "expected two data_offsets, rising"),
-    "offsets with a point": (made(ours(a=entry(shape=[2], offsets=[0, 2.0])), KiB), "expected two data_offsets"),
+    "offsets that fall": (
+        made(ours(a=entry(shape=[2], offsets=[2, 0])), KiB),
+        r"^m\.tagline: tensor 'a': .*data_offsets",
+    ),
+    "negative offsets": (
+        made(ours(a=entry(shape=[2], offsets=[-2, 0])), KiB),
+        r"^m\.tagline: tensor 'a': .*data_offsets",
+    ),
+    "three offsets": (
+        made(ours(a=entry(shape=[2], offsets=[0, 1, 2])), KiB),
+        r"^m\.tagline: tensor 'a': .*data_offsets",
+    ),
+    "offsets with a point": (
+        made(ours(a=entry(shape=[2], offsets=[0, 2.0])), KiB),
+        r"^m\.tagline: tensor 'a': .*data_offsets",
+    ),
     "a gap": (
         made(ours(a=entry(shape=[2], offsets=[0, 2]), b=entry(shape=[2], offsets=[3, 5])), bytes(5)),
-        "expected a tensor that begins at byte 2 of the data, got 3",
+        r"^m\.tagline: .*\b2\b.*\b3\b",
     ),
-    "a gap at the start": (made(ours(a=entry(shape=[2], offsets=[1, 3])), bytes(3)), "begins at byte 0 .*, got 1"),
+    "a gap at the start": (made(ours(a=entry(shape=[2], offsets=[1, 3])), bytes(3)), r"^m\.tagline: .*\b0\b.*\b1\b"),
     "an overlap": (
         made(ours(a=entry(shape=[2], offsets=[0, 2]), b=entry(shape=[2], offsets=[1, 3])), bytes(3)),
-        "expected a tensor that begins at byte 2 of the data, got 1",
+        r"^m\.tagline: .*\b2\b.*\b1\b",
     ),
     "two of one place": (
         made(ours(a=entry(shape=[2], offsets=[0, 2]), b=entry(shape=[2], offsets=[0, 2])), bytes(2)),
-        "expected a tensor that begins at byte 2 of the data, got 0",
+        r"^m\.tagline: .*\b2\b.*\b0\b",
     ),
     "an array beyond the end": (
         made(ours(a=entry("U8", [2**40], [0, 2**40])), KiB),
-        "expected 1099511627776 bytes of data, got 1024: the file is cut short; copy it again",
+        r"^m\.tagline: .*\b1099511627776\b.*\b1024\b",
     ),
-    "bytes after the end": (made(ours(a=entry(shape=[2], offsets=[0, 2])), bytes(3)), "got 3: something was added"),
+    "bytes after the end": (made(ours(a=entry(shape=[2], offsets=[0, 2])), bytes(3)), r"^m\.tagline: .*\b3\b"),
     "a truth of 2": (
         made(ours(a=entry("BOOL", [2], [0, 2])), b"\x01\x02"),
-        "expected 0 and 1 in tensor 'a', got 2",
+        r"^m\.tagline: .*'a'",
     ),
 }
 
 
 @pytest.mark.parametrize("case", HOSTILE)
 def test_a_hostile_header_is_a_clear_error(case: str) -> None:
-    data, message = HOSTILE[case]
-    with pytest.raises(StorageError, match=message) as caught:
+    data, place = HOSTILE[case]
+    with pytest.raises(StorageError, match=place) as caught:
         loads(data, source="m.tagline")
     assert str(caught.value).startswith("m.tagline")
     assert "; " in str(caught.value)

@@ -69,7 +69,7 @@ def test_rules_leave_the_paths_that_obey(engine: ModuleType, ruled: tuple[Case, 
         transitions = tight.transitions[part] if tight.per_position else tight.transitions
         alone = Chain(tight.emissions[part], transitions, tight.start, tight.end)
         if expected == -np.inf:
-            with pytest.raises(NoPathError, match="sentence 0: expected at least one legal labelling"):
+            with pytest.raises(NoPathError, match=r"^sentence 0: "):
                 engine.marginals(alone)
             continue
         shares = np.where(kept, np.exp(sentence.scores - expected), 0.0)
@@ -187,11 +187,11 @@ def test_no_legal_path_names_the_sentence(engine: ModuleType, dtype: str, per_po
         "expected_counts": lambda: engine.expected_counts(chain),
     }
     for call in calls.values():
-        with pytest.raises(NoPathError, match=r"sentence 3: expected at least one legal labelling, got none"):
+        with pytest.raises(NoPathError, match=r"^sentence 3: "):
             call()
     alone = [sentence_alone(chain, b) for b in range(3)]
     legal = np.concatenate([*(engine.viterbi(one).labels for one in alone), [0, 0, 0]])
-    with pytest.raises(NoPathError, match="sentence 3"):
+    with pytest.raises(NoPathError, match=r"sentence 3: "):
         engine.gradients(chain, legal)
     log_z = engine.log_partition(chain, allow_no_path=True)
     assert log_z.tolist() == [*(engine.log_partition(one)[0] for one in alone), -np.inf]

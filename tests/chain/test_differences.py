@@ -80,7 +80,7 @@ def test_the_worst_place_is_that_which_exceeds_its_bound_most() -> None:
 
 def test_a_step_grows_with_x_and_is_measured_after_rounding() -> None:
     assert check_gradients(lambda x: float(x[0] ** 2), [1e8], [2e8], rtol=1e-9)
-    with pytest.raises(InputError, match=r"step: expected one that moves x\[0\] = 1, got 1e-17; take a larger"):
+    with pytest.raises(InputError, match=r"^step: "):
         check_gradients(lambda x: float(x[0]), [1.0], [1.0], step=1e-17)
 
 
@@ -140,27 +140,27 @@ def test_a_number_has_a_gradient_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "place"),
     [
-        ({"gradient": [1.0]}, r"gradient: expected shape \[2\] as x, got \[1\]"),
-        ({"gradient": [[1.0, 2.0]]}, r"gradient: expected shape \[2\] as x, got \[1, 2\]"),
-        ({"gradient": ["a", "b"]}, "gradient: expected an array of numbers, got dtype"),
-        ({"x": [1.0, np.nan]}, "x: expected at least one number, each finite or -inf"),
-        ({"x": [1.0, np.inf]}, "x: expected at least one number, each finite or -inf"),
-        ({"x": [], "gradient": []}, "x: expected at least one number"),
-        ({"x": [[1.0], [1.0, 2.0]]}, "x: expected a rectangular array of numbers"),
-        ({"function": lambda x: np.nan}, r"function at x\[0\] \+1e-05: expected one finite number, got nan"),
-        ({"function": lambda x: -np.inf}, "expected one finite number, got -inf"),
-        ({"function": lambda x: x}, r"function at x\[0\] \+1e-05: expected one finite number, got shape \[2\]"),
-        ({"function": lambda x: "one"}, "expected one finite number, got 'one'"),
-        ({"step": 0.0}, "step: expected a finite number, more than 0, got 0.0"),
-        ({"step": np.nan}, "step: expected a finite number, more than 0, got nan"),
-        ({"atol": -1.0}, "atol: expected a finite number, 0 or more, got -1.0"),
-        ({"rtol": "small"}, "rtol: expected a finite number, 0 or more, got 'small'"),
+        ({"gradient": [1.0]}, r"^gradient: "),
+        ({"gradient": [[1.0, 2.0]]}, r"^gradient: "),
+        ({"gradient": ["a", "b"]}, r"^gradient: "),
+        ({"x": [1.0, np.nan]}, r"^x: "),
+        ({"x": [1.0, np.inf]}, r"^x: "),
+        ({"x": [], "gradient": []}, r"^x: "),
+        ({"x": [[1.0], [1.0, 2.0]]}, r"^x: "),
+        ({"function": lambda x: np.nan}, r"^function at x\[0\] \+1e-05: "),
+        ({"function": lambda x: -np.inf}, r"^function at x\[0\] \+1e-05: "),
+        ({"function": lambda x: x}, r"^function at x\[0\] \+1e-05: "),
+        ({"function": lambda x: "one"}, r"^function at x\[0\] \+1e-05: "),
+        ({"step": 0.0}, r"^step: "),
+        ({"step": np.nan}, r"^step: "),
+        ({"atol": -1.0}, r"^atol: "),
+        ({"rtol": "small"}, r"^rtol: .*'small'"),
     ],
 )
-def test_what_cannot_be_checked_is_an_error(arguments: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_checked_is_an_error(arguments: dict[str, Any], place: str) -> None:
     good: dict[str, Any] = {"function": lambda x: float(x.sum()), "x": [1.0, 2.0], "gradient": [1.0, 1.0]}
     assert check_gradients(**good)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=place):
         check_gradients(**{**good, **arguments})

@@ -35,7 +35,7 @@ def test_long_input_does_not_overflow(engine: ModuleType, m: int) -> None:
         lambda: naive.probability_linear(labels, psi),
         lambda: naive.gradient_linear(labels, psi),
     ):
-        with pytest.raises(InputError, match=r"within float64, got inf; use the log domain"):
+        with pytest.raises(InputError, match=r"^(Z|product of potentials): .*inf"):
             refuse()
     chain = naive.chain_from_log_potentials(log_psi)
     found = engine.gradients(chain, labels)
@@ -50,7 +50,7 @@ def test_long_input_does_not_overflow(engine: ModuleType, m: int) -> None:
 
 def test_small_potentials_do_not_vanish(engine: ModuleType) -> None:
     log_psi = np.full((400, 2, 2), -5.0)
-    with pytest.raises(InputError, match=r"Z: expected a positive number within float64, got 0\.0"):
+    with pytest.raises(InputError, match=r"^Z: .*0\.0"):
         naive.forward_linear(np.exp(log_psi))
     chain = naive.chain_from_log_potentials(log_psi)
     assert_close(engine.log_partition(chain), [400 * (np.log(2) - 5)], 1e-9)

@@ -168,10 +168,10 @@ def test_counterexample_000_linear_domain(engine: ModuleType) -> None:
         assert_golden(engine.gradients(chain, seq).log_likelihood, [row["log_p (log domain)"]])
         if row["Z"] == "inf":
             for linear in (naive.forward_linear, naive.backward_linear):
-                with pytest.raises(ValueError, match="Z: expected a positive number within float64, got inf"):
+                with pytest.raises(ValueError, match=r"^Z: .*inf"):
                     linear(np.exp(log_psi))
             for question in (naive.probability_linear, naive.gradient_linear):
-                with pytest.raises(ValueError, match="within float64, got inf"):
+                with pytest.raises(ValueError, match=r"^Z: .*inf"):
                     question(seq, np.exp(log_psi))
         else:
             np.testing.assert_allclose(naive.forward_linear(np.exp(log_psi))[-1].sum(), float(row["Z"]), rtol=1e-12)

@@ -81,14 +81,14 @@ def test_places_among_several_sentences() -> None:
             lambda: Chain(np.zeros((7, 3)), cubes, offsets=[0, 4, 7]),
             r"transitions.* \(sentence 1, token 2\): ",
         ),
-        (lambda: naive.score(chain, [0, 0, 0, 3, 0, 0, 0]), r"labels\[3\] \(sentence 0, token 3\): expected 0 to 2"),
+        (lambda: naive.score(chain, [0, 0, 0, 3, 0, 0, 0]), r"labels\[3\] \(sentence 0, token 3\): "),
         (
             lambda: constrain(chain, known=[-1] * 6 + [9]),
-            r"known\[6\] \(sentence 2, token 2\): expected labels",
+            r"known\[6\] \(sentence 2, token 2\): ",
         ),
     ]
-    for ask, told in cases:
-        with pytest.raises(InputError, match=f"^{told}"):
+    for ask, place in cases:
+        with pytest.raises(InputError, match=f"^{place}"):
             ask()
 
 
@@ -96,9 +96,9 @@ def test_places_among_several_sentences() -> None:
 def test_a_question_is_about_one_chain(question: str) -> None:
     given = {"score": ([0],), "k_best": (2,), "sample_paths": (1,)}.get(question, ())
     several = (chain_of(np.array) for _ in range(2))
-    with pytest.raises(InputError, match=r"chain: expected one Chain, got generator; model\.chains\(X\) yields"):
+    with pytest.raises(InputError, match=r"^chain: "):
         getattr(public, question)(several, *given)
-    with pytest.raises(InputError, match="chain: expected a Chain, got NoneType"):
+    with pytest.raises(InputError, match=r"^chain: "):
         getattr(public, question)(None, *given)
 
 
@@ -149,7 +149,7 @@ def test_sentences_can_be_joined() -> None:
     assert joined.lengths.tolist() == [3, 0, 1]
     assert joined.emissions.tolist() == EMISSIONS
     assert Chain.from_sentences([], TRANSITIONS).num_sentences == 0
-    with pytest.raises(InputError, match=r"emissions of sentence 1: expected shape \[tokens, 3\], got \[1, 2\]"):
+    with pytest.raises(InputError, match=r"^emissions of sentence 1: "):
         Chain.from_sentences([EMISSIONS, [[1.0, 2.0]]], TRANSITIONS)
 
 
@@ -163,62 +163,62 @@ def with_entry(values: Any, index: tuple[int, ...], entry: float) -> np.ndarray:
 
 
 WRONG_CHAINS: dict[str, tuple[dict[str, Any], str]] = {
-    "flat emissions": ({"emissions": [1.0, 2.0]}, r"emissions: expected shape \[tokens, labels\].*, got \[2\]"),
-    "padded batch": ({"emissions": np.zeros((2, 3, 3))}, r"emissions: expected .*, got \[2, 3, 3\]; .*pass offsets"),
-    "no labels": ({"emissions": np.zeros((2, 0))}, r"emissions: expected .*at least one label, got \[2, 0\]"),
-    "ragged emissions": ({"emissions": [[1.0], [1.0, 2.0]]}, r"emissions: expected a rectangular array .*, got "),
+    "flat emissions": ({"emissions": [1.0, 2.0]}, "emissions: "),
+    "padded batch": ({"emissions": np.zeros((2, 3, 3))}, "emissions: "),
+    "no labels": ({"emissions": np.zeros((2, 0))}, "emissions: "),
+    "ragged emissions": ({"emissions": [[1.0], [1.0, 2.0]]}, "emissions: "),
     "complex": (
         {"emissions": np.zeros((2, 3), complex)},
-        r"emissions: expected float32 or float64 .*, got dtype complex",
+        "emissions: ",
     ),
-    "strings": ({"emissions": [["a", "b", "c"]]}, r"emissions: expected float32 or float64 numbers, got dtype <U1"),
-    "objects": ({"emissions": [[None, 1.0, 2.0]]}, r"emissions: expected float32 or float64 numbers, got dtype object"),
-    "booleans": ({"start": [True, False, True]}, r"start: expected float32 or float64 numbers, got dtype bool"),
-    "durations": ({"end": np.zeros(3, "m8[s]")}, r"end: expected float32 or float64 numbers, got dtype timedelta64"),
+    "strings": ({"emissions": [["a", "b", "c"]]}, "emissions: "),
+    "objects": ({"emissions": [[None, 1.0, 2.0]]}, "emissions: "),
+    "booleans": ({"start": [True, False, True]}, "start: "),
+    "durations": ({"end": np.zeros(3, "m8[s]")}, "end: "),
     "transitions not square": (
         {"transitions": np.zeros((3, 2))},
-        r"transitions: expected shape \[3, 3\] or .*, got \[3, 2\]",
+        "transitions: ",
     ),
     "transitions of other tokens": (
         {"transitions": np.zeros((5, 3, 3))},
-        r"transitions: expected shape \[3, 3\] or \[4, 3, 3\] to match the emissions, got \[5, 3, 3\]",
+        "transitions: ",
     ),
-    "short start": ({"start": [0.0, 0.0]}, r"start: expected shape \[3\], one score a label, got \[2\]"),
-    "end a matrix": ({"end": np.zeros((1, 3))}, r"end: expected shape \[3\], one score a label, got \[1, 3\]"),
+    "short start": ({"start": [0.0, 0.0]}, "start: "),
+    "end a matrix": ({"end": np.zeros((1, 3))}, "end: "),
     "NaN emission": (
         {"emissions": with_entry(EMISSIONS, (2, 1), np.nan)},
-        r"emissions\[2, 1\]: expected a finite .*, got nan",
+        r"emissions\[2, 1\]: ",
     ),
-    "infinite emission": ({"emissions": with_entry(EMISSIONS, (0, 2), np.inf)}, r"emissions\[0, 2\]: .*, got inf"),
-    "NaN transition": ({"transitions": with_entry(TRANSITIONS, (1, 0), np.nan)}, r"transitions\[1, 0\]: .*, got nan"),
-    "infinite start": ({"start": [0.0, np.inf, 0.0]}, r"start\[1\]: expected a finite score or -inf .*, got inf"),
-    "NaN end": ({"end": [0.0, 0.0, np.nan]}, r"end\[2\]: expected a finite score or -inf \(forbidden\), got nan"),
-    "beyond all bounds": ({"emissions": with_entry(EMISSIONS, (1, 1), -1e300)}, r"emissions\[1, 1\]: .*, got -1e\+300"),
+    "infinite emission": ({"emissions": with_entry(EMISSIONS, (0, 2), np.inf)}, r"emissions\[0, 2\]: "),
+    "NaN transition": ({"transitions": with_entry(TRANSITIONS, (1, 0), np.nan)}, r"transitions\[1, 0\]: "),
+    "infinite start": ({"start": [0.0, np.inf, 0.0]}, r"start\[1\]: "),
+    "NaN end": ({"end": [0.0, 0.0, np.nan]}, r"end\[2\]: "),
+    "beyond all bounds": ({"emissions": with_entry(EMISSIONS, (1, 1), -1e300)}, r"emissions\[1, 1\]: "),
     "NaN at a read position": (
         {"transitions": with_entry(np.zeros((4, 3, 3)), (3, 0, 1), np.nan)},
-        r"transitions\[3\]\[0, 1\]: expected a finite score or -inf \(forbidden\), got nan",
+        r"transitions\[3\]\[0, 1\]: ",
     ),
-    "offsets not from 0": ({"offsets": [1, 4]}, r"offsets: expected to run from 0 to 4 .*, got 1 to 4"),
-    "offsets too short": ({"offsets": [0, 3]}, r"offsets: expected to run from 0 to 4 .*, got 0 to 3"),
-    "offsets too long": ({"offsets": [0, 5]}, r"offsets: expected to run from 0 to 4 .*, got 0 to 5"),
-    "offsets fall": ({"offsets": [0, 3, 2, 4]}, r"offsets\[2\]: expected at least 3 .*, got 2"),
-    "offsets of floats": ({"offsets": [0.0, 4.0]}, r"offsets: expected integers of shape .*, got float64 \[2\]"),
-    "offsets a matrix": ({"offsets": [[0, 4]]}, r"offsets: expected integers of shape .*, got int64 \[1, 2\]"),
-    "no offsets": ({"offsets": []}, r"offsets: expected integers of shape \[sentences \+ 1\], got float64 \[0\]"),
+    "offsets not from 0": ({"offsets": [1, 4]}, "offsets: "),
+    "offsets too short": ({"offsets": [0, 3]}, "offsets: "),
+    "offsets too long": ({"offsets": [0, 5]}, "offsets: "),
+    "offsets fall": ({"offsets": [0, 3, 2, 4]}, r"offsets\[2\]: "),
+    "offsets of floats": ({"offsets": [0.0, 4.0]}, "offsets: "),
+    "offsets a matrix": ({"offsets": [[0, 4]]}, "offsets: "),
+    "no offsets": ({"offsets": []}, "offsets: "),
 }
 
 
 @pytest.mark.parametrize("name", WRONG_CHAINS)
 def test_wrong_chains(name: str) -> None:
-    given, message = WRONG_CHAINS[name]
-    with pytest.raises(InputError, match=rf"^{message}") as caught:
+    given, place = WRONG_CHAINS[name]
+    with pytest.raises(InputError, match=rf"^{place}") as caught:
         Chain(**{**GOOD, **given})
     assert isinstance(caught.value, ValueError)
 
 
 def test_wrong_scores_in_float32_are_found_too() -> None:
     for entry in (np.nan, np.inf):
-        with pytest.raises(InputError, match=r"emissions\[1, 0\]: expected a finite score"):
+        with pytest.raises(InputError, match=r"^emissions\[1, 0\]: "):
             Chain(with_entry(EMISSIONS, (1, 0), entry).astype(np.float32), np.zeros((3, 3), np.float32))
 
 
@@ -227,7 +227,7 @@ def test_only_the_unread_transitions_may_be_anything() -> None:
     transitions[[0, 3]] = np.nan
     Chain(EMISSIONS, transitions, offsets=[0, 3, 4])
     Chain(EMISSIONS, with_entry(transitions, (0, 1, 1), np.inf), offsets=[0, 3, 3, 4])
-    with pytest.raises(InputError, match=r"transitions\[3\]\[0, 0\]: expected a finite score"):
+    with pytest.raises(InputError, match=r"^transitions\[3\]\[0, 0\]: "):
         Chain(EMISSIONS, transitions)
 
 

@@ -18,13 +18,13 @@ TRIPLES = SecondOrderChain(EVEN, Triples.of(3, [[0, 1, 2]], [0.5]))
 CUT = SegmentChain(np.zeros((40, 3, 2)), np.zeros((2, 2)), offsets=[0, 20, 40])
 
 TOO_MUCH: dict[str, tuple[Callable[[], Any], str]] = {
-    "k best": (lambda: chain.k_best(EVEN, 10**7), "k: 10000000 labellings of each of 2 sentences would take"),
-    "k best of triples": (lambda: second_order.k_best(TRIPLES, 10**7), "k: 10000000 labellings .* would take"),
-    "k best of segments": (lambda: segments.k_best(CUT, 10**7), "k: 10000000 labellings .* would take"),
-    "samples": (lambda: chain.sample_paths(EVEN, 10**10), "count: 10000000000 labellings of 40 tokens each would"),
-    "samples of triples": (lambda: second_order.sample(TRIPLES, 10**10), "count: 10000000000 labellings .* would"),
-    "samples of segments": (lambda: segments.sample(CUT, 10**10), "count: 10000000000 labellings .* would"),
-    "numbers without an end": (lambda: second_order.sample(TRIPLES, 10**400), "count: more than 10.15 labellings"),
+    "k best": (lambda: chain.k_best(EVEN, 10**7), r"^k: .* GiB"),
+    "k best of triples": (lambda: second_order.k_best(TRIPLES, 10**7), r"^k: .* GiB"),
+    "k best of segments": (lambda: segments.k_best(CUT, 10**7), r"^k: .* GiB"),
+    "samples": (lambda: chain.sample_paths(EVEN, 10**10), r"^count: .* GiB"),
+    "samples of triples": (lambda: second_order.sample(TRIPLES, 10**10), r"^count: .* GiB"),
+    "samples of segments": (lambda: segments.sample(CUT, 10**10), r"^count: .* GiB"),
+    "numbers without an end": (lambda: second_order.sample(TRIPLES, 10**400), r"^count: .* GiB"),
 }
 
 
@@ -43,8 +43,8 @@ def little(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("question", TOO_MUCH)
 def test_more_answers_than_memory_holds(question: str) -> None:
-    ask, told = TOO_MUCH[question]
-    with pytest.raises(InputError, match=told):
+    ask, place = TOO_MUCH[question]
+    with pytest.raises(InputError, match=place):
         ask()
 
 
@@ -52,15 +52,15 @@ def test_more_answers_than_memory_holds(question: str) -> None:
 def test_tables_that_memory_does_not_hold() -> None:
     labels = 100
     wide = Chain(np.zeros((60, labels)), np.zeros((labels, labels)), offsets=[0, 20, 60])
-    with pytest.raises(InputError, match=r"marginals: .* pairs of labels at 60 tokens would take 0\.0 GiB"):
+    with pytest.raises(InputError, match=r"^marginals: .* GiB"):
         chain.marginals(wide, edges=True)
     assert chain.marginals(wide).nodes.shape == (60, labels)
     scored = SecondOrderChain(wide, Triples.of(labels, [[0, 1, 2]], [0.5]))
-    told = "sentence 1: tables of the pairs of 100 labels at 40 tokens" if chain.engine() == "native" else "labels: "
+    told = r"^sentence 1: .* GiB" if chain.engine() == "native" else r"^labels: .* GiB"
     for ask in (second_order.viterbi, second_order.marginals, second_order.log_partition, second_order.entropy):
         with pytest.raises(InputError, match=told):
             ask(scored)
-    with pytest.raises(InputError, match="labels: a chain over 10,100 pairs of them would take"):
+    with pytest.raises(InputError, match=r"^labels: .* GiB"):
         PairChain(scored, 1)
 
 

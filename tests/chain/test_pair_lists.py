@@ -160,7 +160,7 @@ def test_a_sentence_without_a_labelling(dtype: str) -> None:
     assert np.isfinite(log_z[0])
     assert np.isneginf(log_z[1])
     for query in (native.viterbi, native.marginals, native.expected_counts, lambda c: native.k_best(c, 2)):
-        with pytest.raises(NoPathError, match="sentence 1"):
+        with pytest.raises(NoPathError, match=r"^sentence 1: "):
             query(chain)
 
 

@@ -148,34 +148,34 @@ def test_runs_of_a_mask(B: int, T: int, seed: int, share: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "lengths", "message"),
+    ("first", "lengths", "place"),
     [
-        ([0, 3], [3, 3], "first, lengths: expected rows that there are"),
-        ([-1], [2], "first, lengths: expected rows that there are"),
-        ([0], [-1], "first, lengths: expected rows that there are"),
-        ([2**62], [2**62], "first, lengths: expected rows that there are"),
-        ([0, 1], [2], "lengths: expected int64"),
+        ([0, 3], [3, 3], r"^first, lengths: "),
+        ([-1], [2], r"^first, lengths: "),
+        ([0], [-1], r"^first, lengths: "),
+        ([2**62], [2**62], r"^first, lengths: "),
+        ([0, 1], [2], r"^lengths: "),
     ],
 )
-def test_rows_that_there_are_not(first: list[int], lengths: list[int], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_rows_that_there_are_not(first: list[int], lengths: list[int], place: str) -> None:
+    with pytest.raises(ValueError, match=place):
         core.Runs(np.array(first), np.array(lengths), 5)
 
 
 def test_what_is_refused() -> None:
     found = core.Runs(np.array([1]), np.array([2]), 4)
-    with pytest.raises(ValueError, match="values: expected one row each"):
+    with pytest.raises(ValueError, match=r"^values: "):
         found.pack(np.zeros((3, 2)))
-    with pytest.raises(ValueError, match="values: expected one row each"):
+    with pytest.raises(ValueError, match=r"^values: "):
         found.put(np.zeros((3, 2)), 0.0)
-    with pytest.raises(ValueError, match="values: expected float32, float64 or int64"):
+    with pytest.raises(ValueError, match=r"^values: "):
         found.put(np.zeros((2, 2), np.int16), 0.0)
-    with pytest.raises(ValueError, match="values: expected float32 or float64"):
+    with pytest.raises(ValueError, match=r"^values: "):
         found.spread(np.zeros(2, np.int64), np.ones(1))
-    with pytest.raises(ValueError, match="factors: expected float64"):
+    with pytest.raises(ValueError, match=r"^factors: "):
         found.spread(np.zeros(2), np.ones(2))
-    with pytest.raises(ValueError, match="labels: expected those there are"):
+    with pytest.raises(ValueError, match=r"^labels: "):
         found.lists(np.array([0, 1, 2, 0]), 2)
-    with pytest.raises(ValueError, match="kept: expected bool"):
+    with pytest.raises(ValueError, match=r"^kept: "):
         core.runs_of(np.zeros((2, 2)))
     np.testing.assert_array_equal(found.pack(np.arange(8.0).reshape(2, 4).T), [[1, 5], [2, 6]])  # any strides

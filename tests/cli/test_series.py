@@ -74,21 +74,19 @@ def test_what_cannot_be_meant(model: Path, series: Path, tmp_path: Path) -> None
     labelled = tmp_path / "train.txt"
     labelled.write_text("a X\n\nb Y\n", encoding="utf-8")
     for words, message in (
-        ((*hmm, series), "--states: expected how many hidden states to learn from the series"),
-        ((*hmm, "--states", 2, labelled), "expected a series, .csv or .tsv, to learn 2 hidden states from"),
-        ((*hmm, "--emission", "gaussian", labelled), "--emission: expected --states N"),
-        ((*hmm, "--states", 2, series, "--columns", "rain"), "--columns: expected a column of"),
-        ((*hmm, "--states", 2, series, "--columns", "day"), "expected columns of numbers, got 'day' with 'day 0'"),
-        ((*hmm, "--states", 2, series, "--group", "rain"), "--group: expected a column of"),
-        (("--model", "trigram", "--states", 2, labelled), "--states: expected an option of --model trigram"),
+        ((*hmm, series), "--states: "),
+        ((*hmm, "--states", 2, labelled), ".csv or .tsv"),
+        ((*hmm, "--emission", "gaussian", labelled), "--emission: "),
+        ((*hmm, "--states", 2, series, "--columns", "rain"), "--columns: "),
+        ((*hmm, "--states", 2, series, "--columns", "day"), "'day 0'"),
+        ((*hmm, "--states", 2, series, "--group", "rain"), "--group: "),
+        (("--model", "trigram", "--states", 2, labelled), "--states: "),
     ):
         assert message in line_of(tagline("train", *words, *out, "-q"))
         assert not (tmp_path / "m").exists()
-    assert "expected a .csv or .tsv file with the columns warmth, wind" in line_of(
-        tagline("tag", "-m", model, labelled)
-    )
+    assert "warmth, wind" in line_of(tagline("tag", "-m", model, labelled))
     tagline("train", labelled, *out, *hmm)
-    assert "has not learned from a table, got one" in line_of(tagline("tag", *("-m", tmp_path / "m"), series))
+    assert "table" in line_of(tagline("tag", *("-m", tmp_path / "m"), series))
 
 
 def test_a_series_goes_on_from_its_checkpoint(tmp_path: Path) -> None:

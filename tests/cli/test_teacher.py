@@ -36,7 +36,7 @@ def test_a_file_teaches(folder):
 
 
 @pytest.mark.parametrize(
-    ("run", "message"),
+    ("run", "place"),
     [
         ({"unlabelled": "raw.txt"}, "--unlabelled: expected .*--teacher MODEL"),
         ({"teacher_weight": 0.5}, "--teacher-weight: expected .*--teacher MODEL"),
@@ -45,9 +45,9 @@ def test_a_file_teaches(folder):
         ({"teacher": "nowhere.tagline"}, "nowhere.tagline"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(folder, run, message):
+def test_what_cannot_be_meant_is_refused(folder, run, place):
     paths = {name: str(folder / value) if isinstance(value, str) else value for name, value in run.items()}
-    with pytest.raises((InputError, tagline.StorageError), match=message):
+    with pytest.raises((InputError, tagline.StorageError), match=place):
         train(folder, **paths)
 
 

@@ -70,18 +70,18 @@ def test_it_tags_with_every_answer(model: Path, folder: Path) -> None:
 
 def test_it_is_inspected_and_says_what_it_cannot_do(model: Path) -> None:
     assert tagline("inspect", model).out.startswith("labels      9: B-DATE B-LOC ")
-    assert "--weights: expected a model with weights" in line_of(tagline("inspect", model, "--weights", "w.csv"))
+    assert "--weights: " in line_of(tagline("inspect", model, "--weights", "w.csv"))
     line = line_of(tagline("explain", "-m", model, "Anna"))
-    assert line == "--model: expected a model that can explain its tags, got a MajorityTagger"
+    assert line.startswith("--model: ")
 
 
 def test_a_file_of_a_kind_that_is_gone_is_refused(model: Path) -> None:
     unregister(KIND.name)
     try:
-        with pytest.raises(package.StorageError, match=r"expected a model of kind crf or memm .*got 'majority'"):
+        with pytest.raises(package.StorageError, match=r"toy\.tagline: .*'majority'"):
             package.load(model)
     finally:
         register(KIND)
-    with pytest.raises(InputError, match="kind: expected a new name, got 'majority'"):
+    with pytest.raises(InputError, match=r"^kind: .*'majority'"):
         register(KIND)
     assert list(kinds())[-1] == "majority"

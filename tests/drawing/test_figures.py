@@ -110,7 +110,7 @@ def test_bands_are_the_runs_of_states() -> None:
     assert edges == [[-0.5, 1.5], [2.5, 4.5]]
     assert calm.get_label() == "calm"
     assert np.isnan(ax.lines[0].get_ydata()).tolist() == [False, False, False, True, False, False]
-    with pytest.raises(InputError, match="X: expected observations to draw"):
+    with pytest.raises(InputError, match=r"^X: "):
         plot_states(np.zeros(0), np.zeros(0, np.int64), [])
     many = plot_states(np.zeros((4, 20)), np.zeros(4, np.int64), ["a"])
     assert len(many.get_legend().get_texts()) == 1
@@ -132,7 +132,7 @@ def test_the_ending_of_a_name_is_the_kind_of_the_file(tmp_path: Path) -> None:
         assert first.read_bytes().startswith(beginning)
         assert first.read_bytes() == second.read_bytes()
     for name in ("c.jpg", "c", "model.tagline", "c.html"):
-        with pytest.raises(InputError, match=r"path: .* \.png, \.svg, \.pdf; got "):
+        with pytest.raises(InputError, match=r"^path: "):
             plot_confusion(tokens, tmp_path / name)
         assert not (tmp_path / name).exists()
 

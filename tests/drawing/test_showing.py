@@ -94,24 +94,24 @@ def test_results_are_printed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("things", "message"),
+    ("things", "place"),
     [
-        (["no answers"], "show: expected a sentence or corpus with tags"),
-        ([7], "show: expected a sentence"),
-        ([[7]], "show: expected a sentence"),
-        ([TEXT, [by_token(ANNA)]], "show the tokens or the sentence instead of the text"),
-        ([TEXT, [ANNA, ANNA]], "none over another, got PER at 0 to 10"),
-        ([TEXT, [(15, 99, "LOC")]], "within the 20 characters of the text"),
-        ([["Rome"], [by_token(ROME)]], "expected entities of the 1 tokens, got tokens 4 to 5"),
-        ([["Anna", "sings"], ["B-PER"]], "expected 2 labels, one a token, got 1"),
-        ([[["Anna"], ["Bob"]], [[]]], "answers: expected 2, one a sentence, got 1"),
-        ([[["Anna"], ["Bob"]], 5], "answers: expected labels or entities for each sentence, got 5"),
-        ([TEXT, [3.5]], "expected entities with start, end and type"),
-        ([TEXT, 5], "answers: expected a list of labels or entities, got 5"),
+        (["no answers"], r"^show: .*'no answers'"),
+        ([7], r"^show: .*\b7\b"),
+        ([[7]], r"^show: .*\b7\b"),
+        ([TEXT, [by_token(ANNA)]], r"^answers: .*tokens"),
+        ([TEXT, [ANNA, ANNA]], r"^answers: .*\b0\b"),
+        ([TEXT, [(15, 99, "LOC")]], r"^answers: .*\b15\b"),
+        ([["Rome"], [by_token(ROME)]], r"^answers: .*tokens"),
+        ([["Anna", "sings"], ["B-PER"]], r"^answers: .*labels"),
+        ([[["Anna"], ["Bob"]], [[]]], r"^answers: .*\b1\b"),
+        ([[["Anna"], ["Bob"]], 5], r"^answers: .*labels"),
+        ([TEXT, [3.5]], r"^answers: .*start"),
+        ([TEXT, 5], r"^answers: .*labels"),
     ],
 )
-def test_refusals(things: list[Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_refusals(things: list[Any], place: str) -> None:
+    with pytest.raises(InputError, match=place):
         written(*things)
 
 

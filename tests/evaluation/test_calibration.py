@@ -108,22 +108,22 @@ def test_extreme_temperatures_stay_in_bounds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "place"),
     [
-        (lambda: reliability([0.5, 1.5], [1, 0]), r"confidence\[1\]: expected a probability from 0 to 1, got 1.5"),
-        (lambda: reliability([np.nan], [1]), r"confidence\[0\]: expected a probability"),
-        (lambda: reliability([0.5], [1, 0]), "correct: expected 1 values"),
-        (lambda: reliability([0.5], [1], bins=0), "bins: expected a whole number of 1 or more, got 0"),
-        (lambda: reliability([0.5], [1], binning="size"), "binning: expected one of width, mass, got 'size'"),
-        (lambda: brier_score([[0.5, 0.1]], [0]), r"probabilities\[0\]: expected a row that sums to 1, got 0.6"),
-        (lambda: brier_score([[0.5, 0.5]], [2]), r"gold\[0\]: expected a label from 0 to 1, got 2"),
-        (lambda: brier_score([0.5], [0]), r"probabilities: expected shape \[tokens, labels\]"),
-        (lambda: fit_temperature([[0, np.nan]], [0]), r"scores\[0, 1\]: expected a finite score or -inf, got nan"),
-        (lambda: fit_temperature([[0, -np.inf]], [1]), r"scores\[0, 1\]: expected a finite score for the gold label"),
-        (lambda: fit_temperature([[-np.inf] * 2], [1]), r"scores\[0\]: expected at least one possible label"),
-        (lambda: fit_temperature([[0.0, 1.0]], [0, 1]), "gold: expected 1 label numbers"),
+        (lambda: reliability([0.5, 1.5], [1, 0]), r"^confidence\[1\]: "),
+        (lambda: reliability([np.nan], [1]), r"^confidence\[0\]: "),
+        (lambda: reliability([0.5], [1, 0]), r"^correct: "),
+        (lambda: reliability([0.5], [1], bins=0), r"^bins: "),
+        (lambda: reliability([0.5], [1], binning="size"), r"^binning: .*'size'"),
+        (lambda: brier_score([[0.5, 0.1]], [0]), r"^probabilities\[0\]: "),
+        (lambda: brier_score([[0.5, 0.5]], [2]), r"^gold\[0\]: "),
+        (lambda: brier_score([0.5], [0]), r"^probabilities: "),
+        (lambda: fit_temperature([[0, np.nan]], [0]), r"^scores\[0, 1\]: "),
+        (lambda: fit_temperature([[0, -np.inf]], [1]), r"^scores\[0, 1\]: "),
+        (lambda: fit_temperature([[-np.inf] * 2], [1]), r"^scores\[0\]: "),
+        (lambda: fit_temperature([[0.0, 1.0]], [0, 1]), r"^gold: "),
     ],
 )
-def test_wrong_input_is_named(call, message: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(InputError, match=message):
+def test_wrong_input_is_named(call, place: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InputError, match=place):
         call()

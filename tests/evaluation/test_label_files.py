@@ -48,9 +48,9 @@ def test_stdout_is_what_the_script_prints(tmp_path: Path, capsys: pytest.Capture
     assert printed.err == "rule: conlleval\n"
     show(evaluate_files(tmp_path / "out.txt"))
     assert capsys.readouterr().err == "rule: conlleval:BIOES\n"
-    with pytest.raises(InputError, match="--conlleval: expected no --strict beside it"):
+    with pytest.raises(InputError, match=r"^--conlleval: .*--strict"):
         evaluate_files(tmp_path / "out.txt", script=True, strict=True)
-    with pytest.raises(InputError, match="--conlleval: expected no --scheme beside it"):
+    with pytest.raises(InputError, match=r"^--conlleval: .*--scheme"):
         evaluate_files(tmp_path / "out.txt", script=True, scheme="BIOES")
 
 
@@ -67,7 +67,7 @@ def test_a_file_without_predictions_is_refused(tmp_path: Path, text: str) -> Non
     """Tokens are no gold labels for tags."""
     (tmp_path / "a.txt").write_text(text, encoding="utf-8")
     for rest in ({}, {"tokens_only": True}, {"script": True}):
-        with pytest.raises(InputError, match=r"a\.txt: .* no predictions"):
+        with pytest.raises(InputError, match=r"a\.txt: "):
             evaluate_files(tmp_path / "a.txt", **rest)
     evaluate_files(tmp_path / "a.txt", tmp_path / "a.txt")
 
@@ -84,7 +84,7 @@ def test_json_lines_that_were_tagged_are_scored(tmp_path: Path) -> None:
     assert evaluate_files(tmp_path / "a.jsonl").spans is not None
     for gold in (None, ["O"], 3):
         (tmp_path / "a.jsonl").write_text(json.dumps({**line, "gold_tags": gold}) + "\n", encoding="utf-8")
-        with pytest.raises(InputError, match=r"a\.jsonl: .* no predictions"):
+        with pytest.raises(InputError, match=r"a\.jsonl: .*gold_tags"):
             evaluate_files(tmp_path / "a.jsonl")
     evaluate_files(tmp_path / "a.jsonl", tmp_path / "a.jsonl")
 
@@ -142,24 +142,20 @@ def test_files_of_tags_alone(tmp_path: Path) -> None:
 def test_files_that_do_not_fit(folder: Path) -> None:
     other = folder / "other.txt"
     other.write_text("Anna B-PER\nBerg O\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"expected 2 sentences as in gold, got 1; .*gold.txt:4 is the first without"):
+    with pytest.raises(InputError, match=r"^predicted: .*gold\.txt:4\b"):
         evaluate_files(folder / "gold.txt", other)
     other.write_text("Anna B-PER\n\nRome O\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"gold.txt:1: expected 2 predicted labels, one for each gold label, got 1"):
+    with pytest.raises(InputError, match=r"gold\.txt:1: "):
         evaluate_files(folder / "gold.txt", other)
     other.write_text(GUESS.replace("Rome", "Oslo"), encoding="utf-8")
-    with pytest.raises(
-        InputError, match=r"other.txt:4, token 0: expected 'Rome' as in gold \(.*gold.txt:4\), got 'Oslo'"
-    ):
+    with pytest.raises(InputError, match=r"other\.txt:4, token 0: .*gold.txt"):
         evaluate_files(folder / "gold.txt", other)
     other.write_text("Anna\nBerg\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"other.txt: expected gold and predicted labels in the last two columns"):
+    with pytest.raises(InputError, match=r"other\.txt: .*labels"):
         read_pair(other, None)
     other.write_text("Anna NN NN\nin IN IN\nRome B-LOC B-LOC\n", encoding="utf-8")
     for strict in (False, True):
-        with pytest.raises(
-            InputError, match=r"labels: expected those of a known tag scheme, got others: .* tokens only"
-        ):
+        with pytest.raises(InputError, match=r"^labels: "):
             evaluate_files(other, strict=strict)
     other.write_text("Anna NN NN\nsees VB NN\nin IN IN\n", encoding="utf-8")
     for strict in (False, True):

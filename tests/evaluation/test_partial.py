@@ -117,7 +117,7 @@ def test_tokens_come_from_a_corpus_and_examples_are_bounded() -> None:
     assert found.examples["missed"][0].tokens == tuple(WORDS[0])
     assert found.gold["missed"] == 9
     assert find_mistakes(GOLD, GUESS).examples["missed"][0].text() == "sentence 0: LOC 6–7 missed"
-    with pytest.raises(InputError, match="tokens: expected 7, one for each label, got 1"):
+    with pytest.raises(InputError, match=r"^tokens: "):
         find_mistakes(GOLD, GUESS, tokens=[["Anna"]])
 
 

@@ -171,7 +171,7 @@ def test_plots_are_drawn_without_pyplot(tmp_path: Path) -> None:
 
 
 def test_plots_of_nothing(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="tokens: expected at least one label to draw, got none"):
+    with pytest.raises(InputError, match=r"^tokens: "):
         plot_confusion(evaluate_tokens([], []), tmp_path / "confusion.png")
     plot_types({}, tmp_path / "types.png")
     plot_reliability(reliability([], []), tmp_path / "reliability.png")
@@ -181,5 +181,5 @@ def test_plots_of_nothing(tmp_path: Path) -> None:
 def test_a_missing_extra_names_its_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
-    with pytest.raises(MissingPlotExtraError, match=r"pip install 'tagline\[plot\]'"):
+    with pytest.raises(MissingPlotExtraError, match=r"^plots: .*pip install 'tagline\[plot\]'"):
         plot_types({}, tmp_path / "types.png")

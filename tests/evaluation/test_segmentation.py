@@ -66,7 +66,7 @@ def test_text_with_training_words() -> None:
 
 
 def test_wrong_input_is_named() -> None:
-    with pytest.raises(InputError, match="label 'NOUN': expected one of B, M, I, E, L, S, U, W, O"):
+    with pytest.raises(InputError, match=r"^label 'NOUN': "):
         evaluate_segmentation([["NOUN"]], [["B"]])
-    with pytest.raises(InputError, match="tokens: expected the characters"):
+    with pytest.raises(InputError, match=r"^tokens: "):
         evaluate_segmentation([["B"]], [["B"]], training_words=[])

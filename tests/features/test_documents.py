@@ -33,7 +33,7 @@ def test_where_documents_begin() -> None:
 
 @pytest.mark.parametrize("documents", [[1], [3, -1], ["x"], 7.5, {"a": 2}, [1.5, 1.5], [[1], [1]], [[1], [1, 1]]])
 def test_bad_documents(documents: object) -> None:
-    with pytest.raises(InputError, match="documents: expected how many sentences each document has, 2 in all, or"):
+    with pytest.raises(InputError, match=r"^documents: "):
         document_numbers(corpus_of("a", "b"), documents)
 
 
@@ -68,5 +68,5 @@ def test_lines_look_at_both_columns() -> None:
     assert template.num_columns == 4
     states, _ = template.strings([["a"], ["b"], ["PER"], ["PER1"]])
     assert {"UE+0:PER", "UI+0:PER1", "UEs:PER/x"} <= set(states[0])
-    with pytest.raises(InputError, match="stages: expected a template in the language of CRF"):
+    with pytest.raises(InputError, match=r"^stages: "):
         document_lines(Template.parse("u%x[0,0]", dialect="wapiti"), 1)

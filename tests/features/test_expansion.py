@@ -355,7 +355,7 @@ def test_too_many_names_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_NAMES", 3)
     corpus = Corpus.from_sentences([{"token": ["a", "b", "c"]}])
     assert len(_states(expand(Template.parse("U:%x[0,0]"), corpus))) == 3
-    with pytest.raises(InputError, match="at most 3 distinct names, got more; raise the minimum frequency or hash"):
+    with pytest.raises(InputError, match=r"^attributes: "):
         expand(Template.parse("U:%x[0,0]\nU"), corpus)
 
 
@@ -365,46 +365,44 @@ def _states(expanded: Expanded) -> Vocabulary:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "place"),
     [
-        ({"min_frequency": -1}, "min_frequency: expected 0 or more, got -1"),
-        ({"hash_bits": 0}, "hash_bits: expected 1 to 30, got 0"),
-        ({"hash_bits": 31}, "hash_bits: expected 1 to 30, got 31"),
-        ({"hash_bits": 4, "min_frequency": 2}, "min_frequency: expected 1 where names are hashed, got 2"),
-        ({"vocabularies": (Vocabulary.of([]), None)}, "vocabularies: expected one for edges, got None"),
+        ({"min_frequency": -1}, r"^min_frequency: "),
+        ({"hash_bits": 0}, r"^hash_bits: "),
+        ({"hash_bits": 31}, r"^hash_bits: "),
+        ({"hash_bits": 4, "min_frequency": 2}, r"^min_frequency: "),
+        ({"vocabularies": (Vocabulary.of([]), None)}, r"^vocabularies: "),
         (
             {"vocabularies": (Vocabulary.of([]), Vocabulary.of([])), "min_frequency": 2},
-            "min_frequency: expected 1 where names are known, got 2",
+            r"^min_frequency: ",
         ),
         (
             {"vocabularies": (Vocabulary.of([]), Vocabulary.of([])), "hash_bits": 2},
-            "hash_bits: expected None where vocabularies are given",
+            r"^hash_bits: ",
         ),
     ],
 )
-def test_options_that_do_not_go_together(options: dict[str, int], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_options_that_do_not_go_together(options: dict[str, int], place: str) -> None:
+    with pytest.raises(InputError, match=place):
         expand(Template.parse("U:%x[0,0]\nB:%x[0,0]"), Corpus.from_sentences([{"token": ["a"]}]), **options)  # type: ignore[arg-type]
 
 
 def test_a_column_that_is_not_there_is_named() -> None:
     template = Template.parse("U0:%x[0,0]\nU1:%x[0,2]", "my.template")
-    message = (
-        'my.template:2: expected a column below 2, got 2 ("U1:%x[0,2]"); the corpus has 2 besides the tag: token, pos'
-    )
-    with pytest.raises(InputError, match=re.escape(message)):
+    place = "my.template:2: "
+    with pytest.raises(InputError, match=re.escape(place)):
         expand(template, Corpus.from_sentences([{"token": ["a"], "pos": ["b"], "tag": ["c"]}]))
 
 
 def test_lone_surrogates_are_an_error() -> None:
-    with pytest.raises(InputError, match="lone surrogate"):
+    with pytest.raises(InputError, match=r"^words: "):
         expand(Template.parse("U:%x[0,0]"), Corpus.from_sentences([{"token": ["\ud800"]}]))
 
 
 def test_numbers_outside_the_vocabulary_are_an_error() -> None:
     for number in (1, -1):
         corpus = Corpus({"token": Column(("a",), np.array([number], np.int32))})
-        with pytest.raises(InputError, match="ids: expected numbers of words, 0 to 0, got others"):
+        with pytest.raises(InputError, match=r"^ids: "):
             expand(Template.parse("U:%x[0,0]"), corpus)
 
 
@@ -427,7 +425,7 @@ def test_the_binding_refuses_what_would_crash() -> None:
         (2, np.empty(0, np.int64)),
         (5, 31),
     ]:
-        with pytest.raises(ValueError, match="expected"):
+        with pytest.raises(ValueError, match=r"^(bounds|literals|macros|ids|hash_bits): "):
             compiled.core.expand(*(wrong if k == place else argument for k, argument in enumerate(good)))
 
 

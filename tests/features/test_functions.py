@@ -193,37 +193,36 @@ def broken(label: Any, x: Any, i: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("functions", "labels", "message"),
+    ("functions", "labels", "place"),
     [
-        ([], "AB", "functions: expected at least one (function, weight), got none"),
-        ([(s, 1)], [], "labels: expected at least one, got none"),
-        ([(s, 1)], "AA", "labels: expected each once, got ['A', 'A']"),
-        ([s], "AB", "functions[0]: expected (function, weight), got <function s"),
-        ([(s, 1), (1, s)], "AB", "functions[1]: expected (function, weight), got (1,"),
-        ([(s, "1")], "AB", "s (functions[0]): expected a finite number as its weight, got '1'"),
-        ([(s, float("nan"))], "AB", "s (functions[0]): expected a finite number as its weight, got nan"),
-        ([(lambda x: 1, 1)], "AB", "lambda (functions[0]): expected three arguments (label, x, i) or four (previous, "),
-        ([(lambda *a: 1, 1)], "AB", "got an unknown number of arguments; wrap it in StateFeature or TransitionFeature"),
+        ([], "AB", "functions: "),
+        ([(s, 1)], [], "labels: "),
+        ([(s, 1)], "AA", "labels: "),
+        ([s], "AB", "functions[0]: "),
+        ([(s, 1), (1, s)], "AB", "functions[1]: "),
+        ([(s, "1")], "AB", "s (functions[0]): "),
+        ([(s, float("nan"))], "AB", "s (functions[0]): "),
+        ([(lambda x: 1, 1)], "AB", "lambda (functions[0]): "),
+        ([(lambda *a: 1, 1)], "AB", "lambda (functions[0]): "),
     ],
 )
-def test_wrong_functions(functions: Any, labels: Any, message: str) -> None:
-    with pytest.raises(InputError, match=re.escape(message)):
+def test_wrong_functions(functions: Any, labels: Any, place: str) -> None:
+    with pytest.raises(InputError, match=re.escape(place)):
         FeatureFunctions(functions, labels)
 
 
 @pytest.mark.parametrize(
-    ("function", "message"),
+    ("function", "place"),
     [
-        (lambda y, x, i: "1", "x, position 0, label 'A': expected a finite number or a truth value, got '1'"),
-        (lambda y, x, i: None, "expected a finite number or a truth value, got None"),
-        (lambda y, x, i: np.inf, "expected a finite number or a truth value, got inf"),
-        (lambda p, y, x, i: np.nan, "lambda (functions[0]): x, position 1, labels 'A', 'A': expected a finite number"),
-        (broken, "broken (functions[0]): x, position 1, label 'A': expected a finite number or a truth value, got an "),
-        (broken, "got an error (IndexError: string index out of range)"),
+        (lambda y, x, i: "1", "x, position 0, label 'A': "),
+        (lambda y, x, i: None, "lambda (functions[0]): x, position 0, label 'A': "),
+        (lambda y, x, i: np.inf, "lambda (functions[0]): x, position 0, label 'A': "),
+        (lambda p, y, x, i: np.nan, "lambda (functions[0]): x, position 1, labels 'A', 'A': "),
+        (broken, "broken (functions[0]): x, position 1, label 'A': "),
     ],
 )
-def test_wrong_values(function: Any, message: str) -> None:
-    with pytest.raises(InputError, match=re.escape(message)) as caught:
+def test_wrong_values(function: Any, place: str) -> None:
+    with pytest.raises(InputError, match=re.escape(place)) as caught:
         FeatureFunctions([(function, 1)], "AB").values("AB")
     if function is broken:
         assert isinstance(caught.value.__cause__, IndexError)
@@ -231,21 +230,21 @@ def test_wrong_values(function: Any, message: str) -> None:
 
 def test_wrong_sentences_and_labels() -> None:
     model = FeatureFunctions([(s, 1)], "AB")
-    with pytest.raises(InputError, match="sentence 1: expected a sentence with a length, got int 3"):
+    with pytest.raises(InputError, match=r"^sentence 1: "):
         model.chain("A", 3)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="sentence 1, position 0"):
+    with pytest.raises(InputError, match=r"^lambda \(functions\[0\]\): sentence 1, position 0, label 'A': "):
         FeatureFunctions([(lambda y, x, i: x[i] / 2, 1)], "AB").chain([1], ["a"])
-    with pytest.raises(InputError, match="y: expected 2 labels, one a token, got 1"):
+    with pytest.raises(InputError, match=r"^y: "):
         model.score("xx", "A")
-    with pytest.raises(InputError, match=r"y, position 1: expected one of \['A', 'B'\], got 'C'"):
+    with pytest.raises(InputError, match=r"^y, position 1: "):
         model.score("xx", "AC")
-    with pytest.raises(InputError, match=r"labels of sentence 1, position 0: expected one of"):
+    with pytest.raises(InputError, match=r"^labels of sentence 1, position 0: "):
         model.likelihood(["x", "x"], ["A", "C"])
-    with pytest.raises(InputError, match="labellings: expected 2, one a sentence, got 1"):
+    with pytest.raises(InputError, match=r"^labellings: "):
         model.likelihood(["x", "x"], ["A"])
-    with pytest.raises(InputError, match=r"weights: expected 1, one a function, got shape \[2\]"):
+    with pytest.raises(InputError, match=r"^weights: "):
         model.with_weights([1, 2])
-    with pytest.raises(InputError, match="first: expected 0 or 1"):
+    with pytest.raises(InputError, match=r"^first: "):
         FeatureFunctions([(s, 1)], "AB", first=2)
 
 

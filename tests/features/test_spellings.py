@@ -180,7 +180,7 @@ def test_lone_surrogates() -> None:
     forms = FormTable.learn(Column.of(["ab"])).forms(["a\ud800b", "ab"])
     assert forms.words.tolist() == [UNKNOWN, KNOWN]
     assert forms.characters.tolist() == [[2, 1, 3], [2, 3, 0]]
-    with pytest.raises(InputError, match="lone surrogate"):
+    with pytest.raises(InputError, match=r"^names: "):
         FormTable.learn(Column.of(["a\ud800b"]))
 
 
@@ -195,5 +195,5 @@ def test_copies() -> None:
 @pytest.mark.parametrize("setting", ["min_frequency", "longest"])
 @pytest.mark.parametrize("value", [0, 1.5, "x"])
 def test_wrong_settings(setting: str, value: Any) -> None:
-    with pytest.raises(InputError, match=f"{setting}: expected"):
+    with pytest.raises(InputError, match=f"^{setting}: "):
         FormTable.learn(Column.of(["a"]), **{setting: value})

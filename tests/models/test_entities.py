@@ -191,37 +191,36 @@ def test_work_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None
 CHAIN = Chain(np.zeros((4, 3)), np.zeros((3, 3)), offsets=[0, 3, 4])
 IOB = ["O", "B-a", "I-a"]
 
-WRONG_SPANS: dict[str, tuple[Any, str]] = {
-    "no such sentence": ((2, 0, 1, "a"), "a sentence from 0 to 1, got 2"),
-    "negative sentence": ((-1, 0, 1, "a"), "a sentence from 0 to 1, got -1"),
-    "past the end": ((1, 0, 2, "a"), "at least one token within the 1 of sentence 1, got tokens 0 to 1"),
-    "before the start": ((0, -1, 1, "a"), "at least one token within the 3 of sentence 0, got tokens -1 to 0"),
-    "no tokens": ((0, 1, 1, "a"), "at least one token within the 3 of sentence 0, got tokens 1 to 0"),
-    "no such type": ((0, 0, 1, "b"), "a type among 'a', got 'b'"),
-    "too short": ((0, 1, "a"), r"\(sentence, start, end, type\), got \(0, 1, 'a'\)"),
+WRONG_SPANS: dict[str, Any] = {
+    "no such sentence": (2, 0, 1, "a"),
+    "negative sentence": (-1, 0, 1, "a"),
+    "past the end": (1, 0, 2, "a"),
+    "before the start": (0, -1, 1, "a"),
+    "no tokens": (0, 1, 1, "a"),
+    "no such type": (0, 0, 1, "b"),
+    "too short": (0, 1, "a"),
 }
 
 
 @pytest.mark.parametrize("case", WRONG_SPANS)
 def test_wrong_spans(case: str) -> None:
-    span, message = WRONG_SPANS[case]
-    with pytest.raises(InputError, match=rf"^spans\[1\]: expected {message}$"):
-        span_probabilities(CHAIN, IOB, "IOB2", [(0, 0, 1, "a"), span])
+    with pytest.raises(InputError, match=r"^spans\[1\]: "):
+        span_probabilities(CHAIN, IOB, "IOB2", [(0, 0, 1, "a"), WRONG_SPANS[case]])
 
 
 def test_wrong_labels() -> None:
-    with pytest.raises(InputError, match=r"^labels: expected 3, as many as the chain has, got 2$"):
+    with pytest.raises(InputError, match=r"^labels: "):
         span_probabilities(CHAIN, ["O", "B-a"], "IOB2", [])
-    with pytest.raises(InputError, match=r"^labels\[1\]: expected a tag of IO \(O, I-<type>\), got 'B-a'"):
+    with pytest.raises(InputError, match=r"^labels\[1\]: "):
         span_probabilities(CHAIN, IOB, "IO", [])
-    with pytest.raises(InputError, match=r"^labels: expected tags of a scheme.* got others: 'NN' and 2 other tags"):
+    with pytest.raises(InputError, match=r"^labels: .*'NN'"):
         span_probabilities(CHAIN, ["NN", "VB", "DT"], None, [])
 
 
 def test_a_sentence_without_a_path_is_named() -> None:
     chain = Chain([[0.0] * 3, [-np.inf] * 3], np.zeros((3, 3)), offsets=[0, 1, 2])
     assert span_probabilities(chain, IOB, "IOB2", [(0, 0, 1, "a")]).tolist() == pytest.approx([2 / 3])
-    with pytest.raises(NoPathError, match=r"^sentence 1: expected at least one legal labelling"):
+    with pytest.raises(NoPathError, match=r"^sentence 1: "):
         span_probabilities(chain, IOB, "IOB2", [(0, 0, 1, "a"), (1, 0, 1, "a")])
 
 
@@ -312,7 +311,7 @@ def test_improbable_spans_are_left_out() -> None:
     kept = model.predict_spans(corpus, min_probability=limit)
     assert kept == [[e for e in row if e.probability >= limit] for row in everything]
     for wrong in (-0.1, 1.5, float("nan")):
-        with pytest.raises(InputError, match=r"^min_probability: expected a number from 0 to 1, got"):
+        with pytest.raises(InputError, match=r"^min_probability: "):
             model.predict_spans(corpus, min_probability=wrong)
 
 
@@ -326,8 +325,7 @@ def test_labels_without_spans_are_refused() -> None:
     model = Fixed(["DT", "NN", "O"], [])
     with pytest.raises(
         InputError,
-        match=r"^labels: expected tags of a scheme, such as B-<type>.* 'DT' and 1 other tags are of no scheme .*; "
-        "labels without spans, such as parts of speech, are answered by predict and predict_marginals$",
+        match=r"^labels: .*predict_marginals",
     ):
         model.predict_spans([])
 
@@ -393,7 +391,7 @@ def test_the_core_finds_the_spans_of_any_labels(name: str, data: st.DataObject) 
 def test_labels_that_there_are_not_are_refused() -> None:
     reading, offsets = Reading.of(IOB), np.array([0, 2])
     for labels in ([0, 3], [-1, 0]):
-        with using_engine("native"), pytest.raises(ValueError, match="labels"):
+        with using_engine("native"), pytest.raises(ValueError, match=r"^labels: "):
             reading.placed(np.array(labels), offsets)
 
 

@@ -110,5 +110,5 @@ def test_every_kind_has_it_and_json_takes_it(kind: str, one_thread: None) -> Non
 
 
 def test_other_shapes_are_refused(crf: CRF) -> None:
-    with pytest.raises(InputError, match="like: expected transformers or None, got 'spacy'"):
+    with pytest.raises(InputError, match=r"^like: .*'spacy'"):
         crf.tag(TEXT, like="spacy")  # type: ignore[call-overload]

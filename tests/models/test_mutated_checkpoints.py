@@ -78,5 +78,5 @@ def test_null_in_a_history_is_refused(name: str, column: str, tmp_path: Path) ->
     file = storage.read(path, mapped=False)
     state = changed(file.config["state"], ("history", column, 0), None)
     storage.write(path, {**file.config, "state": state}, dict(file.tensors))
-    with pytest.raises(StorageError, match="history"):
+    with pytest.raises(StorageError, match=r"run: .*history"):
         go_on(name, str(path))

@@ -170,13 +170,13 @@ def test_facts_of_files_are_checked(name: str, value: Any, tmp_path: Path) -> No
     config, arrays = crf().fit(CORPUS)._packed()
     config["training"][name] = value
     storage.write(tmp_path / "m", config, arrays)
-    with pytest.raises(StorageError, match="the file is damaged"):
+    with pytest.raises(StorageError, match="m: "):
         tagline.load(tmp_path / "m")
 
 
 @pytest.mark.parametrize("notes", [{1: "a"}, {"": "a"}, ["a"], "a=b"])
 def test_notes_that_cannot_be_meant(notes: Any, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="notes: expected a dict of names and texts, got"):
+    with pytest.raises(InputError, match=r"^notes: "):
         crf().fit(CORPUS).save(tmp_path / "m", notes=notes)
 
 

@@ -160,14 +160,14 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 OTHERS: dict[str, Any] = {
-    "words": lambda X, y: ([[{**token, "word": "x"} for token in row] for row in X], y, {}, "other words"),
-    "tags": lambda X, y: (X, [["N"] * len(row) for row in y], {}, "labels was .* and is"),
-    "one tag": lambda X, y: (X, [*y[:-1], ["V"] * len(y[-1])], {}, "other tags or weights"),
-    "sentences": lambda X, y: (X[:-1], y[:-1], {}, "sentences was 60 and is 59"),
-    "c2": lambda X, y: (X, y, {"c2": 1.0}, "c2 was 0.1 and is 1.0"),
-    "algorithm": lambda X, y: (X, y, {"algorithm": "sgd"}, "algorithm was 'auto' and is 'sgd'"),
-    "seed": lambda X, y: (X, y, {"random_state": 7}, "seed was 0 and is 7"),
-    "limit": lambda X, y: (X, y, {"max_iterations": 8}, r"passes \(at most half of max_iterations\) was 12 and is 4"),
+    "words": lambda X, y: ([[{**token, "word": "x"} for token in row] for row in X], y, {}, r"\bwords\b"),
+    "tags": lambda X, y: (X, [["N"] * len(row) for row in y], {}, r"\blabels\b"),
+    "one tag": lambda X, y: (X, [*y[:-1], ["V"] * len(y[-1])], {}, r"\btags\b"),
+    "sentences": lambda X, y: (X[:-1], y[:-1], {}, r"\bsentences .*60.* 59"),
+    "c2": lambda X, y: (X, y, {"c2": 1.0}, r"\bc2 .*0\.1.* 1\.0"),
+    "algorithm": lambda X, y: (X, y, {"algorithm": "sgd"}, r"\balgorithm .*'auto'.* 'sgd'"),
+    "seed": lambda X, y: (X, y, {"random_state": 7}, r"\bseed .*0.* 7"),
+    "limit": lambda X, y: (X, y, {"max_iterations": 8}, r"max_iterations.* 12 .* 4\b"),
 }
 
 
@@ -175,21 +175,21 @@ OTHERS: dict[str, Any] = {
 def test_a_crf_does_not_go_on_with_something_else(name: str, stopped: Path) -> None:
     X, y, settings, message = OTHERS[name](*sentences())
     before = (stopped / "crf").read_bytes()
-    with pytest.raises(InputError, match=f"crf: expected a checkpoint of the same settings and data, .*{message}"):
+    with pytest.raises(InputError, match=f"crf: .*{message}"):
         CRF(**{"c2": 0.1, **settings}).fit(X, y, checkpoint=stopped / "crf", resume=True)
     assert (stopped / "crf").read_bytes() == before
 
 
 def test_an_hmm_does_not_go_on_with_something_else(stopped: Path) -> None:
-    for settings, X, message in (
-        ({"n_states": 4}, series("categorical"), "n_states was 3 and is 4"),
-        ({"random_state": 9}, series("categorical"), "random_state was 0 and is 9"),
-        ({}, series("categorical", seed=6), "got one that differs"),
-        ({}, [[5 - value for value in row] for row in series("categorical")], "other observations"),
+    for settings, X, place in (
+        ({"n_states": 4}, series("categorical"), r"hmm: .*n_states"),
+        ({"random_state": 9}, series("categorical"), r"hmm: .*random_state"),
+        ({}, series("categorical", seed=6), r"hmm: .*\btokens\b"),
+        ({}, [[5 - value for value in row] for row in series("categorical")], r"hmm: .*\bobservations\b"),
     ):
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, match=place):
             HMM(**{"n_states": 3, **settings}).fit(X, checkpoint=stopped / "hmm", resume=True)
-    with pytest.raises(InputError, match="model was 'hmm' and is 'crf'; resume with those"):
+    with pytest.raises(InputError, match=r"hmm: .*'hmm'"):
         CRF().fit(*sentences(), checkpoint=stopped / "hmm", resume=True)
 
 
@@ -201,20 +201,32 @@ def test_when_to_stop_may_differ(stopped: Path, tmp_path: Path) -> None:
 
 def test_files_that_are_no_checkpoints(stopped: Path, tmp_path: Path) -> None:
     X, y = sentences()
-    with pytest.raises(InputError, match="checkpoint: expected a file to resume from or to save to, got none"):
+    with pytest.raises(InputError, match=r"^checkpoint: "):
         CRF().fit(X, y, resume=True)
-    with pytest.raises(InputError, match="save_every: expected 0 seconds or more, got -1"):
+    with pytest.raises(InputError, match=r"^save_every: "):
         HMM(2).fit(series("categorical"), checkpoint=tmp_path / "run", save_every=-1)
     model = CRF(max_iterations=2).fit(X, y)
     model.save(tmp_path / "model")
-    with pytest.raises(StorageError, match="model: expected a training checkpoint, got a model of kind 'crf'"):
+    with pytest.raises(StorageError, match=r"model: .*'crf'"):
         CRF().fit(X, y, checkpoint=tmp_path / "model", resume=True)
-    with pytest.raises(InputError, match="model: expected a new file or an older checkpoint, got another file"):
+    with pytest.raises(InputError, match="model: "):
         CRF().fit(X, y, checkpoint=tmp_path / "model")
-    with pytest.raises(StorageError, match="expected a model, got a training checkpoint"):
+    with pytest.raises(StorageError, match="crf: "):
         tagline.load(stopped / "crf")
-    with pytest.raises(StorageError, match="there is no folder"):
+    with pytest.raises(StorageError, match="none/run: "):
         CRF(max_iterations=2).fit(X, y, checkpoint=tmp_path / "none" / "run")
+
+
+def test_a_checkpoint_of_an_older_form_is_refused(stopped: Path, tmp_path: Path) -> None:
+    for kind, fit in (
+        ("crf", lambda path: CRF(c2=0.1).fit(*sentences(), checkpoint=path, resume=True)),
+        ("hmm", lambda path: HMM(3).fit(series("categorical"), checkpoint=path, resume=True)),
+    ):
+        file = storage.read(stopped / kind)
+        config = {name: value for name, value in file.config.items() if name != "form"}
+        storage.write(tmp_path / kind, config, file.tensors)
+        with pytest.raises(StorageError, match=f"{kind}: expected a training checkpoint of this version .* start anew"):
+            fit(tmp_path / kind)
 
 
 def test_damaged_checkpoints_are_our_errors(stopped: Path, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def test_a_small_file_names_no_host_of_labels(tmp_path: Path) -> None:
     file = storage.read(path)
     many = [*file.config["labels"], *(f"B-{k}" for k in range(16_000))]
     storage.write(tmp_path / "large.tagline", {**file.config, "labels": many}, file.tensors)
-    with pytest.raises(StorageError, match=r"large.tagline: expected up to 5\d\d\d labels in 1\d\d\d\d\d bytes, got"):
+    with pytest.raises(StorageError, match=r"large\.tagline: .*labels"):
         load(tmp_path / "large.tagline")
     fewer = [*file.config["labels"], *(f"B-{k}" for k in range(2_000))]
     storage.write(tmp_path / "large.tagline", {**file.config, "labels": fewer}, file.tensors)
@@ -45,7 +45,7 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(sizes, "FREE_BYTES", 0)
     monkeypatch.setattr(sizes, "BYTES_PER_BYTE", 0)
     before = path.read_bytes()
-    with pytest.raises(InputError, match=r"save: expected weights of 3 labels, got .* bytes; nearly all weights are 0"):
+    with pytest.raises(InputError, match=r"^save: "):
         model.save(path)
     assert path.read_bytes() == before
 
@@ -53,7 +53,7 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, monkeypatch: pyte
 def test_more_labels_than_any_model_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sizes, "MOST_LABELS", 2)
     for model in (CRF("U:%x[0,0]\nB\n"), HMM()):
-        with pytest.raises(InputError, match="labels: expected up to 2, got 3; use coarser labels"):
+        with pytest.raises(InputError, match=r"^labels: "):
             model.fit(X, Y)
 
 

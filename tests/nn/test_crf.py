@@ -133,7 +133,7 @@ def test_span_probability(mask: Any) -> None:
             np.testing.assert_allclose(crf.span_probability(emissions, spans, mask), found.detach(), atol=1e-10)
         (gradient,) = torch.autograd.grad(found.sum(), crf.transitions)
         assert torch.isfinite(gradient).all()
-    with pytest.raises(InputError, match=r"spans\[0\]: expected a sentence from 0 to 3"):
+    with pytest.raises(InputError, match=r"^spans\[0\]: "):
         crf.span_probability(emissions, [(9, 0, [1])], mask)
 
 
@@ -146,9 +146,9 @@ def test_lengths_say_the_same_as_a_mask() -> None:
     assert crf.decode(emissions, lengths=lengths) == crf.decode(emissions, mask)
     tags_, _ = crf.decode(emissions, lengths=lengths, pad_tag=-1)
     assert torch.equal(tags_, crf.decode(emissions, mask, pad_tag=-1).tags)
-    with pytest.raises(InputError, match="lengths: expected 0 to 6"):
+    with pytest.raises(InputError, match=r"^lengths: "):
         crf.decode(emissions, lengths=lengths + T)
-    with pytest.raises(InputError, match="lengths: expected None where a mask is given"):
+    with pytest.raises(InputError, match=r"^lengths: "):
         crf.decode(emissions, mask, lengths=lengths)
 
 
@@ -171,7 +171,7 @@ def test_batch_second_with_lengths(engine: str, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("pad_tag", [-1.5, "x", 2**70])
 def test_a_pad_tag_that_is_no_number(pad_tag: Any) -> None:
-    with pytest.raises(InputError, match="pad_tag: expected"):
+    with pytest.raises(InputError, match=r"^pad_tag: "):
         CRF(L).decode(torch.zeros(1, 2, L), pad_tag=pad_tag)
 
 
@@ -201,7 +201,7 @@ def test_other_ignore_indices() -> None:
     marked[0, 2], marked[1, 0] = -1, 7
     mask = (marked >= 0) & (marked < L)
     torch.testing.assert_close(crf.loss(emissions, marked), crf.loss(emissions, tags, mask))
-    with pytest.raises(InputError, match="tags: expected 0 to 2 where the mask is on, got -100"):
+    with pytest.raises(InputError, match=r"^tags: "):
         crf.loss(emissions, torch.where(mask, tags, -100))
 
 
@@ -237,7 +237,7 @@ def test_rules_hold_at_both_ends() -> None:
 
 def test_forbidden_tags_are_named() -> None:
     crf = CRF(3, constraints=legal(["O", "B-X", "I-X"], "IOB2"))
-    with pytest.raises(NoPathError, match="labels of sentence 1: expected a legal labelling"):
+    with pytest.raises(NoPathError, match=r"^labels of sentence 1: "):
         crf.loss(torch.randn(2, 2, 3), torch.tensor([[0, 1], [0, 2]]))
 
 
@@ -259,9 +259,9 @@ def test_allowed_labels() -> None:
     np.testing.assert_allclose(found.detach(), naive.log_partition(chain), atol=1e-10)
     none = torch.zeros(B, T, L, dtype=torch.bool)
     for answer in (crf.decode, crf.log_partition, crf.marginals):
-        with pytest.raises(NoPathError, match="sentence 0"):
+        with pytest.raises(NoPathError, match=r"^sentence 0: "):
             answer(emissions, mask, allowed=none)
-    with pytest.raises(InputError, match="allowed: expected booleans"):
+    with pytest.raises(InputError, match=r"^allowed: "):
         crf.decode(emissions, mask, allowed=none[:, :2])
 
 
@@ -305,7 +305,7 @@ def test_transitions_for_each_token(mask: Any) -> None:
     )
     best = naive.viterbi(chain).labels
     assert [tag for path in crf.decode(emissions, mask, transitions=transitions) for tag in path] == best.tolist()
-    with pytest.raises(InputError, match="transitions: expected scores of shape"):
+    with pytest.raises(InputError, match=r"^transitions: "):
         crf.decode(emissions, mask, transitions=transitions[:, 1:])
 
 
@@ -335,9 +335,9 @@ def test_tied_and_frozen_transitions() -> None:
     frozen.loss(emissions, torch.zeros(2, 4, dtype=torch.long)).backward()
     assert emissions.grad is not None
     assert all(parameter.grad is None for parameter in frozen.parameters())
-    with pytest.raises(InputError, match="tied: expected the group of each label pair"):
+    with pytest.raises(InputError, match=r"^tied: "):
         CRF(3, tied=[[0]])
-    with pytest.raises(InputError, match="tied: expected None where a rank is given"):
+    with pytest.raises(InputError, match=r"^tied: "):
         CRF(3, tied=groups, rank=1)
 
 
@@ -358,11 +358,11 @@ def test_initialise_from_tags() -> None:
     np.testing.assert_allclose(crf.transitions.detach().exp(), pairs / uses[:, None])
     np.testing.assert_allclose(crf.end_transitions.detach().exp(), (np.array([1, 2]) + 0.5) / uses)
     np.testing.assert_allclose(crf.start_transitions.detach().exp(), np.array([2.5, 1.5]) / 4)
-    with pytest.raises(InputError, match="smoothing: expected more than 0"):
+    with pytest.raises(InputError, match=r"^smoothing: "):
         crf.initialise_from_tags([[0, 0]], smoothing=0)
-    with pytest.raises(InputError, match=r"sequences\[1\]: expected tags from 0 to 1"):
+    with pytest.raises(InputError, match=r"^sequences\[1\]: "):
         crf.initialise_from_tags([[0], [5]])
-    with pytest.raises(InputError, match="expected dense transitions"):
+    with pytest.raises(InputError, match=r"^initialise_from_tags: "):
         CRF(2, rank=1).initialise_from_tags([[0]])
 
 

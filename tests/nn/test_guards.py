@@ -20,33 +20,33 @@ TAGS = torch.zeros(2, 3, dtype=torch.long)
 
 
 @pytest.mark.parametrize(
-    ("emissions", "tags", "mask", "text"),
+    ("emissions", "tags", "mask", "place"),
     [
-        (EMISSIONS[0], TAGS, None, r"emissions: expected shape \[batch, steps, 4\] \(batch_first=True\), got \[3, 4\]"),
-        (EMISSIONS[:, :, :3], TAGS, None, r"emissions: expected shape .* got \[2, 3, 3\]"),
-        (EMISSIONS.long(), TAGS, None, "emissions: expected floating-point scores, got torch.int64; integers carry no"),
-        (EMISSIONS, TAGS[:, :2], None, r"tags: expected shape \[2, 3\], that of the emissions' first two axes"),
-        (EMISSIONS, TAGS.float(), None, "tags: expected integers"),
-        (EMISSIONS, TAGS.bool(), None, r"tags: expected shape \[2, 3, 4\] for sets of labels"),
-        (EMISSIONS, TAGS, TAGS[:, :2], "mask: expected shape"),
+        (EMISSIONS[0], TAGS, None, r"^emissions: .*batch_first="),
+        (EMISSIONS[:, :, :3], TAGS, None, r"^emissions: "),
+        (EMISSIONS.long(), TAGS, None, r"^emissions: "),
+        (EMISSIONS, TAGS[:, :2], None, r"^tags: "),
+        (EMISSIONS, TAGS.float(), None, r"^tags: "),
+        (EMISSIONS, TAGS.bool(), None, r"^tags: "),
+        (EMISSIONS, TAGS, TAGS[:, :2], r"^mask: "),
         (
             EMISSIONS,
             TAGS + 4,
             None,
-            "tags: expected 0 to 3 .*, got 4 at sentence 0, step 0; mask such tokens",
+            r"^tags: .*sentence 0, step 0",
         ),
-        (EMISSIONS, TAGS - 1, None, "tags: expected 0 to 3 where the mask is on, got -1"),
+        (EMISSIONS, TAGS - 1, None, r"^tags: "),
         (
             EMISSIONS * torch.nan,
             TAGS,
             None,
-            "emissions: expected finite .* got nan at sentence 0, step 0, tag 0;",
+            r"^emissions: .*sentence 0, step 0, tag 0",
         ),
-        (EMISSIONS.exp() * torch.inf, TAGS, None, "emissions: expected finite scores, .* got inf"),
+        (EMISSIONS.exp() * torch.inf, TAGS, None, r"^emissions: "),
     ],
 )
-def test_errors(emissions: Any, tags: Any, mask: Any, text: str) -> None:
-    with pytest.raises(InputError, match=text):
+def test_errors(emissions: Any, tags: Any, mask: Any, place: str) -> None:
+    with pytest.raises(InputError, match=place):
         CRF(4).loss(emissions, tags, mask)
 
 
@@ -71,24 +71,24 @@ def test_places_are_those_of_the_given_tensors(batch_first: bool) -> None:
             loss(**{name: wrong})
     wrong = tags.clone()
     wrong[2, 1] = 7
-    with pytest.raises(InputError, match="tags: expected 0 to 4 where the mask is on, got 7 at sentence 2, step 1;"):
+    with pytest.raises(InputError, match=r"^tags: .*sentence 2, step 1"):
         loss(tags=wrong)
 
 
 def test_no_emissions() -> None:
     nothing: Any = None
-    with pytest.raises(InputError, match=r"emissions: expected a tensor of PyTorch, got NoneType$"):
+    with pytest.raises(InputError, match=r"^emissions: "):
         CRF(4).loss(nothing, TAGS)
 
 
 @pytest.mark.parametrize("name", ["emissions", "tags", "mask", "lengths", "allowed", "transitions"])
 def test_what_is_no_tensor(name: str) -> None:
     values: dict[str, Any] = {"emissions": EMISSIONS, "tags": TAGS, name: [[0.0]]}
-    with pytest.raises(InputError, match=f"{name}: expected a tensor of PyTorch, got list; pass torch.as_tensor"):
+    with pytest.raises(InputError, match=f"^{name}: "):
         CRF(4).loss(**values)
     values = {"emissions": EMISSIONS, name: EMISSIONS.numpy()}
     for options in ({}, {"pad_tag": -1}) if name != "tags" else ():
-        with pytest.raises(InputError, match=f"{name}: expected a tensor of PyTorch, got ndarray; pass"):
+        with pytest.raises(InputError, match=f"^{name}: "):
             CRF(4).decode(**values, **options)
 
 
@@ -98,27 +98,27 @@ def test_kernels_are_for_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     crf = CRF(4)
     with using_tensor_engine("fused"):
         for ask in (lambda: crf.loss(EMISSIONS, TAGS), lambda: crf.log_partition(EMISSIONS)):
-            with pytest.raises(InputError, match='"fused": expected tensors on a GPU, got some on cpu; move them'):
+            with pytest.raises(InputError, match='"fused": '):
                 ask()
 
 
 def test_other_errors() -> None:
     crf = CRF(4)
-    with pytest.raises(InputError, match="reduction: expected one of none, sum, mean, token_mean, got 'max'"):
+    with pytest.raises(InputError, match=r"^reduction: .*token_mean"):
         crf.loss(EMISSIONS, TAGS, reduction="max")
-    with pytest.raises(InputError, match="num_tags: expected a whole number of 1 or more, got 0"):
+    with pytest.raises(InputError, match=r"^num_tags: "):
         CRF(0)
-    with pytest.raises(InputError, match="rank: expected a whole number of 1 or more"):
+    with pytest.raises(InputError, match=r"^rank: "):
         CRF(3, rank=0)
-    with pytest.raises(InputError, match=r"constraints: expected booleans \(True = allowed\) of shape \[3, 3\]"):
+    with pytest.raises(InputError, match=r"^constraints: "):
         CRF(3, constraints=[[True]])
-    with pytest.raises(InputError, match="k: expected a whole number of 1 or more, got 0"):
+    with pytest.raises(InputError, match=r"^k: "):
         crf.k_best(EMISSIONS, 0)
-    with pytest.raises(InputError, match=r"lengths: expected integers of shape \[2\]"):
+    with pytest.raises(InputError, match=r"^lengths: "):
         crf.decode(EMISSIONS, lengths=torch.tensor([3.0, 1.0]))
     with torch.no_grad():
         crf.transitions[0, 1] = torch.nan
-    with pytest.raises(InputError, match=r"transitions: expected finite scores, .* got nan at \[0, 1\]"):
+    with pytest.raises(InputError, match=r"^transitions: "):
         crf.decode(EMISSIONS)
 
 
@@ -130,7 +130,7 @@ def test_tags_where_the_mask_is_off_may_be_anything() -> None:
 
 def test_one_warning_of_probabilities() -> None:
     crf, probabilities = CRF(4), EMISSIONS.softmax(2)
-    with pytest.warns(UserWarning, match="every row of the emissions is a probability distribution"):
+    with pytest.warns(UserWarning, match=r"^tagline\.nn\.CRF: "):
         crf.loss(probabilities, TAGS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -143,7 +143,7 @@ def test_the_engine_can_be_chosen() -> None:
     assert tensor_engine() == "auto"
     with using_tensor_engine("batched"):
         assert tensor_engine() == "batched"
-        with pytest.raises(InputError, match="tensor engine: expected one of auto, native, fused, batched, got 'fast'"):
+        with pytest.raises(InputError, match=r"^tensor engine: .*'fast'"):
             use_tensor_engine("fast")
     assert tensor_engine() == "auto"
 
@@ -162,6 +162,6 @@ def test_the_core_is_for_the_cpu() -> None:
     crf = CRF(4).to("meta")
     with (
         using_tensor_engine("native"),
-        pytest.raises(InputError, match="expected tensors on the CPU, got some on meta"),
+        pytest.raises(InputError, match=r'^tensor engine "native": '),
     ):
         crf.log_partition(EMISSIONS.to("meta"))

@@ -164,7 +164,7 @@ def test_the_chain_decodes_as_the_layer_does() -> None:
 def test_illegal_tags_and_a_softmax() -> None:
     """Rules hold in training for the CRF only."""
     emissions, tags = torch.zeros(1, 2, L), torch.tensor([[0, 2]])
-    with pytest.raises(NoPathError, match="labels of sentence 0: expected a legal labelling"):
+    with pytest.raises(NoPathError, match=r"^labels of sentence 0: "):
         head_of(CRFHead, rules=RULES).loss(emissions, tags, torch.tensor([2]))
     value = head_of(SoftmaxHead, rules=RULES).loss(emissions, tags, torch.tensor([2]))
     torch.testing.assert_close(value, torch.tensor(2 * np.log(3), dtype=torch.float32), **CLOSE)
@@ -183,17 +183,17 @@ def test_emissions_are_never_in_half_precision(kind: Any) -> None:
 
 @HEADS
 def test_wrong_input(kind: Any) -> None:
-    with pytest.raises(InputError, match="smoothing: expected a probability from 0 to below 1, got 1"):
+    with pytest.raises(InputError, match=r"^smoothing: "):
         kind(D, L, smoothing=1)
     head = head_of(kind, smoothing=0.1)
     emissions, lengths = torch.zeros(1, 2, L), torch.tensor([2])
-    with pytest.raises(InputError, match="smoothing: expected one label a token, got sets of labels"):
+    with pytest.raises(InputError, match=r"^smoothing: "):
         head.loss(emissions, torch.ones(1, 2, L, dtype=torch.bool), lengths)
-    with pytest.raises(InputError, match=r"tags: expected 0 to 2 where the mask is on, got 3"):
+    with pytest.raises(InputError, match=r"^tags: "):
         head.loss(emissions, torch.tensor([[0, 3]]), lengths)
-    with pytest.raises(InputError, match=r"tags: expected shape \[1, 2\].*got \[1, 3\]"):
+    with pytest.raises(InputError, match=r"^tags: "):
         head.loss(emissions, torch.tensor([[0, 1, 2]]), lengths)
-    with pytest.raises(NoPathError, match="sentence 0"):
+    with pytest.raises(NoPathError, match=r"sentence 0: "):
         head_of(kind).loss(emissions, torch.tensor([[[True, False, False], [False] * 3]]), lengths)
 
 
@@ -217,7 +217,7 @@ def test_a_tagger_is_its_encoder_and_its_head(kind: Any) -> None:
 
 
 def test_sizes_must_fit() -> None:
-    with pytest.raises(InputError, match="head: expected one for vectors of the encoder's size 14, got 5"):
+    with pytest.raises(InputError, match=r"^head: "):
         Tagger(encoder_of(), CRFHead(5, L))
 
 

@@ -29,7 +29,7 @@ def batch(seed: int = 0) -> tuple[CRF, Any]:
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=name_of)
 def test_labels_are_not_made_up(objective: Any) -> None:
     crf, emissions = batch()
-    text = f"tags: expected the labels that the objective {name_of(objective)} reads, got None; Distillation takes none"
+    text = rf"^tags: .* {name_of(objective)} "
     with pytest.raises(InputError, match=text):
         crf.loss(emissions, None, objective=objective)
 
@@ -45,7 +45,7 @@ def test_objectives_that_need_no_labels() -> None:
     def certainty(chain: Any, labels: Any) -> Any:
         return -chain.emissions.sum() * torch.ones(B)
 
-    with pytest.raises(InputError, match="the objective certainty reads, got None"):
+    with pytest.raises(InputError, match=r"^tags: .*certainty"):
         crf.loss(emissions, None, objective=certainty)
     certainty.needs_labels = False  # type: ignore[attr-defined]
     torch.testing.assert_close(crf.loss(emissions, None, objective=certainty), -emissions.sum())
@@ -56,9 +56,7 @@ def test_a_teacher_of_other_lengths() -> None:
     teacher = batch(1)[0]
     for lengths, sentence, ours, theirs in (([4, 4, 2], 2, 4, 2), ([4, 0, 2], 1, 4, 0)):
         objective = losses.Distillation(teacher.chain(emissions, lengths=torch.tensor(lengths)))
-        text = (
-            f"teacher: expected a chain of the same batch and mask, {ours} tokens in sentence {sentence}, got {theirs}"
-        )
+        text = rf"^teacher: .*{ours} .*sentence {sentence}.* {theirs}$"
         with pytest.raises(InputError, match=text):
             crf.loss(emissions, None, objective=objective)
         with pytest.raises(InputError, match=text):
@@ -78,17 +76,17 @@ def test_a_teacher_of_another_mask_with_gaps() -> None:
     other = mask.clone()
     other[2, 1] = False
     objective = losses.Distillation(batch(1)[0].chain(emissions, other))
-    with pytest.raises(InputError, match="3 tokens in sentence 2, got 2"):
+    with pytest.raises(InputError, match=r"^teacher: .*sentence 2"):
         crf.loss(emissions, None, mask, objective=objective)
 
 
 def test_a_teacher_of_other_labels_or_sentences() -> None:
     crf, emissions = batch()
     wide = CRF(L + 1).chain(torch.randn(B, T, L + 1))
-    with pytest.raises(InputError, match="teacher: expected a chain of the same batch and mask, 3 labels, got 4"):
+    with pytest.raises(InputError, match=r"^teacher: "):
         crf.loss(emissions, None, objective=losses.Distillation(wide))
     short = crf.chain(emissions[:2])
-    with pytest.raises(InputError, match="teacher: expected a chain of the same batch and mask, 3 sentences, got 2"):
+    with pytest.raises(InputError, match=r"^teacher: "):
         crf.loss(emissions, None, objective=losses.Distillation(short))
 
 
@@ -110,14 +108,14 @@ def test_every_query_names_the_sentence_without_a_path(query: str, recorded: boo
     ask = getattr(crf, query, None)
     if ask is None:
         ask = partial(crf.loss, tags=None, objective=losses.Distillation(crf.chain(emissions)))
-    with torch.set_grad_enabled(recorded), pytest.raises(NoPathError, match=r"^sentence 1: .*legal labelling"):
+    with torch.set_grad_enabled(recorded), pytest.raises(NoPathError, match=r"^sentence 1: "):
         ask(emissions, *arguments.get(query, ()), allowed=without_a_path())
 
 
 def test_a_teacher_without_a_path() -> None:
     crf, emissions = batch()
     objective = losses.Distillation(crf.chain(emissions, allowed=without_a_path()))
-    with pytest.raises(NoPathError, match=r"^teacher: sentence 1: expected at least one legal labelling"):
+    with pytest.raises(NoPathError, match=r"^teacher: sentence 1: "):
         crf.loss(emissions, None, objective=objective)
     value = objective(crf.chain(emissions), torch.zeros(B * T, dtype=torch.long))
     assert torch.isposinf(value).tolist() == [False, True, False]
@@ -128,7 +126,7 @@ def test_a_student_that_forbids_what_its_teacher_allows() -> None:
     allowed = torch.ones(B, T, L, dtype=torch.bool)
     allowed[2, 0, 1] = False
     objective = losses.Distillation(crf.chain(emissions))
-    with pytest.raises(NoPathError, match=r"^sentence 2: expected a legal score for every labelling that the teacher"):
+    with pytest.raises(NoPathError, match=r"^sentence 2: "):
         crf.loss(emissions, None, objective=objective, allowed=allowed)
 
 
@@ -191,7 +189,7 @@ def test_forbidden_labels(engine: str, objective: Any, kind: str) -> None:  # no
     allowed = torch.ones(B, T, L, dtype=torch.bool)
     if place is not None:
         allowed[place] = False
-    with pytest.raises(NoPathError, match="sentence 1"):
+    with pytest.raises(NoPathError, match=r"sentence 1: "):
         crf.loss(emissions, tags, objective=objective, allowed=allowed)
     try:
         value = objective(crf.chain(emissions, allowed=allowed), tags.flatten())

@@ -156,7 +156,7 @@ def test_class_weights(problem: Problem) -> None:
         expected.append(total)
     problem.check(losses.ClassWeights(torch.tensor(weights)), expected)
     torch.testing.assert_close(problem.loss(losses.ClassWeights(torch.ones(L))), problem.loss(losses.nll))
-    with pytest.raises(InputError, match="weights: expected shape"):
+    with pytest.raises(InputError, match=r"^weights: "):
         problem.loss(losses.ClassWeights(torch.ones(L + 1)))
 
 
@@ -184,7 +184,7 @@ def test_distillation(problem: Problem, temperature: float) -> None:
         problem.emissions, None, problem.mask, reduction="none", objective=losses.Distillation(given, temperature)
     )
     np.testing.assert_allclose(alone.detach(), expected, atol=1e-10)
-    with pytest.raises(InputError, match="teacher: expected a chain of the same batch and mask"):
+    with pytest.raises(InputError, match=r"^teacher: "):
         problem.loss(losses.Distillation(teacher.chain(scores[:, :2])))
 
 
@@ -243,5 +243,5 @@ def test_sets_of_labels_are_for_nll() -> None:
     problem = Problem(False)
     sets = torch.ones(B, T, L, dtype=torch.bool)
     for objective in OBJECTIVES[3:7]:
-        with pytest.raises(InputError, match="expected one label a token, got sets of labels"):
+        with pytest.raises(InputError, match=r"^\w+: .*\bnll$"):
             problem.crf.loss(problem.emissions, sets, problem.mask, objective=objective)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,7 @@ def test_windows_of_a_folder(tmp_path: Path) -> None:
     assert pretrained(folder)[1].window.max_length == 30
     _, table = pretrained(folder, max_length=20, stride=3)
     assert (table.window.max_length, table.window.stride) == (20, 3)
-    with pytest.raises(InputError, match="max_length: expected up to 40 pieces"):
+    with pytest.raises(InputError, match=r"^max_length: "):
         pretrained(folder, max_length=41)
 
 
@@ -70,7 +71,7 @@ def test_half_precision_weights_are_read_as_float32(tmp_path: Path) -> None:
 def test_a_folder_without_its_weights(tmp_path: Path) -> None:
     saved(tmp_path)
     (tmp_path / "model.safetensors").unlink()
-    with pytest.raises(InputError, match=r"encoder .*: expected an encoder that loads, got: .*model.safetensors"):
+    with pytest.raises(InputError, match=r"^encoder .*: .*model\.safetensors"):
         pretrained(tmp_path)
 
 
@@ -78,7 +79,7 @@ def test_a_folder_with_other_weights(tmp_path: Path) -> None:
     saved(tmp_path)
     make("distilbert").save_pretrained(tmp_path / "other")
     (tmp_path / "other" / "model.safetensors").replace(tmp_path / "model.safetensors")
-    with pytest.raises(InputError, match=r"expected weights for all of it, got none for .* and \d+ more"):
+    with pytest.raises(InputError, match=r"^encoder .*: .*embeddings"):
         pretrained(tmp_path)
 
 
@@ -86,23 +87,21 @@ def test_a_folder_with_weights_of_other_shapes(tmp_path: Path) -> None:
     saved(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps(config | {"vocab_size": config["vocab_size"] + 3}))
-    with pytest.raises(InputError, match=r"expected weights of the shapes that .* says, got \[.*embeddings"):
+    with pytest.raises(InputError, match=r"^encoder .*: .*\[400, 16\] .*embeddings"):
         pretrained(tmp_path)
 
 
 def test_a_folder_without_a_tokenizer(tmp_path: Path) -> None:
     make("bert").save_pretrained(tmp_path)
-    with pytest.raises(
-        InputError, match=r"tokenizer: expected one that knows pieces of words|expected an encoder that"
-    ):
+    with pytest.raises(InputError, match=r"^(tokenizer|encoder .*): "):
         pretrained(tmp_path)
     (tmp_path / "file.txt").write_text("no folder")
-    with pytest.raises(InputError, match=r"file\.txt: expected a folder with config\.json, .* got a file"):
+    with pytest.raises(InputError, match=r"file\.txt: "):
         pretrained(tmp_path / "file.txt")
 
 
 def test_a_folder_of_something_else(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"encoder .*: expected an encoder that loads, got: "):
+    with pytest.raises(InputError, match=r"^encoder .*: "):
         pretrained(tmp_path)
 
 
@@ -112,7 +111,7 @@ def test_code_of_a_repository_is_never_run(tmp_path: Path) -> None:
     config |= {"model_type": "evil", "auto_map": {"AutoConfig": "evil.Config", "AutoModel": "evil.Model"}}
     (tmp_path / "config.json").write_text(json.dumps(config))
     (tmp_path / "evil.py").write_text("raise SystemExit('run')")
-    with pytest.raises(InputError, match="expected an encoder that loads"):
+    with pytest.raises(InputError, match=r"^encoder .*: "):
         pretrained(tmp_path)
 
 
@@ -129,20 +128,20 @@ def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(transformers.AutoModel, "from_pretrained", nothing)
     monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", head)
-    with pytest.raises(InputError, match=r"got neither: .* \(no connection\); .*hf download nobody/none") as caught:
+    with pytest.raises(InputError, match=r"^encoder nobody/none: .*hf download nobody/none") as caught:
         pretrained("nobody/none")
     assert len(asked) == 2
     assert str(asked[1]).endswith("/nobody/none/resolve/main/config.json")
     assert "\n" not in str(caught.value)
     monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", lambda url: None)
-    with pytest.raises(InputError, match=r"\(no connection\)"):
+    with pytest.raises(InputError, match=r"^encoder nobody/none: .*\(no connection\)"):
         pretrained("nobody/none")
     assert asked[2:] == [True, False]
 
 
 @pytest.mark.parametrize("place", ["./encoder", "../a/b", "/no/such/folder", "a/b/c", "C:\\encoder", ""])
 def test_a_folder_that_is_not_there(place: str) -> None:
-    with pytest.raises(InputError, match="expected a folder, or a name on the Hugging Face hub, got no such folder"):
+    with pytest.raises(InputError, match="^" + re.escape(f"encoder {place}: ")):
         pretrained(place)
 
 
@@ -161,7 +160,7 @@ def test_what_was_downloaded_before_needs_no_network(tmp_path: Path, monkeypatch
 
 
 def test_slow_tokenizers_are_refused() -> None:
-    with pytest.raises(InputError, match=r"tokenizer: expected a fast one, which has a tokenizer\.json, got object"):
+    with pytest.raises(InputError, match=r"^tokenizer: "):
         piece_table(object(), make("bert"))
 
 

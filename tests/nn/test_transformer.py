@@ -146,7 +146,7 @@ def test_gradients_reach_every_parameter(name: str) -> None:
 
 def test_checkpointing_changes_nothing_but_memory(name: str) -> None:
     if name in ("albert", "mpnet"):
-        with pytest.raises(InputError, match=f"checkpointing: expected False, as {name} cannot, got True"):
+        with pytest.raises(InputError, match=r"^checkpointing: "):
             TransformerEncoder(make(name), checkpointing=True)
         return
     gradients = []
@@ -176,7 +176,7 @@ def test_lower_layers_stay(freeze: Any) -> None:
 
 @pytest.mark.parametrize("freeze", [-1, 5, True, "none", 1.0])
 def test_freezing_out_of_range(freeze: Any) -> None:
-    with pytest.raises(InputError, match='freeze: expected 0 to 4 lower layers, or "all", got'):
+    with pytest.raises(InputError, match=r"^freeze: "):
         TransformerEncoder(make("bert"), freeze=freeze)
 
 
@@ -239,23 +239,23 @@ def test_a_configuration_holds_neither_paths_nor_code(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "place"),
     [
-        ({"model_type": "best"}, r"encoder: expected an encoder of text such as bert, got one of the kind 'best'"),
-        ({"model_type": None}, r"encoder: expected an encoder of text such as bert, got one of the kind None"),
-        ({"model_type": ["bert"]}, r"encoder: expected an encoder of text"),
-        ({"hidden_size": 10**9}, r"weights of the encoder: expected .* of shape \[.*1000000000"),
-        ({"vocab_size": 10**12}, r"weights of the encoder: expected .* of shape \[1000000000000"),
-        ({"num_hidden_layers": 10**9}, r"encoder: expected num_hidden_layers to match \d+ tensors .* got 1000000000"),
-        ({"num_hidden_layers": 4}, r"weights of the encoder: expected model.encoder.layer.3.* of 16, got none"),
-        ({"num_hidden_layers": 2}, r"weights of the encoder: expected those of the configuration, got model.*layer.2"),
-        ({"hidden_size": "large"}, r"encoder: expected the configuration of a transformer, got 'bert'"),
-        ({"num_attention_heads": 3}, r"encoder: expected the configuration of a transformer, got 'bert'"),
+        ({"model_type": "best"}, r"^encoder: .*'best'"),
+        ({"model_type": None}, r"^encoder: "),
+        ({"model_type": ["bert"]}, r"^encoder: "),
+        ({"hidden_size": 10**9}, r"^weights of the encoder: .*\b1000000000"),
+        ({"vocab_size": 10**12}, r"^weights of the encoder: .*\b1000000000000"),
+        ({"num_hidden_layers": 10**9}, r"^encoder: .*num_hidden_layers"),
+        ({"num_hidden_layers": 4}, r"^weights of the encoder: .*layer\.3"),
+        ({"num_hidden_layers": 2}, r"^weights of the encoder: .*layer\.2"),
+        ({"hidden_size": "large"}, r"^encoder: .*'bert'"),
+        ({"num_attention_heads": 3}, r"^encoder: .*'bert'"),
     ],
 )
-def test_parts_that_do_not_fit(change: dict[str, Any], message: str) -> None:
+def test_parts_that_do_not_fit(change: dict[str, Any], place: str) -> None:
     encoder = TransformerEncoder(make("bert"))
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=place):
         TransformerEncoder.from_parts({**encoder.encoder_config(), **change}, encoder.state_dict())
 
 
@@ -281,7 +281,7 @@ def test_tables_that_are_in_no_weights(
     monkeypatch.setattr(transformer, "_model_of", lambda *parts: build(*parts) if _on_meta() else pytest.fail("built"))
     size = max(grown.values())
     state = {name: torch.zeros(size, 8) if value.shape[0] == 40 else value for name, value in state.items()}
-    with pytest.raises(InputError, match=r"^encoder: .*tables of [\d,]+ bytes"):
+    with pytest.raises(InputError, match=r"^encoder: .* bytes"):
         TransformerEncoder.from_parts({**config, **grown}, state)
 
 
@@ -300,7 +300,7 @@ def _on_meta() -> bool:
 )
 def test_configurations_that_would_ask_for_files(config: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transformers.AutoModel, "from_config", None)
-    with pytest.raises(InputError, match=r"encoder: expected (an encoder|the configuration of an encoder) of text"):
+    with pytest.raises(InputError, match=r"^encoder: "):
         TransformerEncoder.from_parts(config)
 
 
@@ -327,19 +327,19 @@ def test_layers_in_several_lists() -> None:
 
 def test_encoders_only() -> None:
     config = {"model_type": "t5", "d_model": 8, "d_kv": 4, "d_ff": 8, "num_layers": 1, "num_heads": 2, "vocab_size": 9}
-    with pytest.raises(InputError, match=r"encoder: expected one that only encodes, .* got the encoder-decoder t5"):
+    with pytest.raises(InputError, match=r"^encoder: .*\bt5"):
         TransformerEncoder.from_parts(config)
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("settings", "place"),
     [
-        ({"pooling": "last"}, "pooling: expected one of first, mean, got 'last'"),
-        ({"dropout": 1.0}, "dropout: expected a probability from 0 to below 1, got 1.0"),
+        ({"pooling": "last"}, r"^pooling: .*'last'"),
+        ({"dropout": 1.0}, r"^dropout: "),
     ],
 )
-def test_settings_out_of_range(settings: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_settings_out_of_range(settings: Any, place: str) -> None:
+    with pytest.raises(InputError, match=place):
         TransformerEncoder(make("bert"), **settings)
 
 
@@ -347,10 +347,10 @@ def test_tokenizer_and_encoder_must_fit(name: str) -> None:
     encoder = TransformerEncoder(make(name))
     encoder.check(pieces_for(name))
     assert encoder.max_length == 40
-    with pytest.raises(InputError, match=r"max_length: expected up to 40 pieces, .* got 41"):
+    with pytest.raises(InputError, match=r"^max_length: "):
         encoder.check(pieces_for(name, max_length=41))
     encoder.model.resize_token_embeddings(50)
-    with pytest.raises(InputError, match=r"tokenizer: expected pieces that the encoder embeds, 0 to 49, got up to \d+"):
+    with pytest.raises(InputError, match=r"^tokenizer: "):
         encoder.check(pieces_for(name))
 
 

@@ -118,9 +118,9 @@ def test_vmap_of_other_answers(batches: Batches) -> None:
     assert torch.equal(ranked, torch.stack([crf.k_best(scores, 2, mask).tags for scores, mask in pairs]))
     drawn = vmap(lambda scores: crf.sample(scores, 2, mask), randomness="different")(batches.emissions)
     assert ((drawn >= 0) == mask).all()
-    with pytest.raises(InputError, match=r"span_probability: expected the same mask for all that vmap goes over"):
+    with pytest.raises(InputError, match=r"^span_probability: "):
         vmap(lambda scores, mask: crf.span_probability(scores, spans, mask))(batches.emissions, batches.masks)
-    with pytest.raises(InputError, match=r"pad_tag: expected a number inside a transform of torch.func"):
+    with pytest.raises(InputError, match=r"^pad_tag: "):
         vmap(lambda scores: crf.decode(scores))(batches.emissions)
 
 

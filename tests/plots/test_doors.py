@@ -32,9 +32,9 @@ def test_transitions(model: CRF, tmp_path: Path) -> None:
     one = Chain([[0.0, 0.0]], [[1.0, 2.0], [3.0, -np.inf]])
     drawn = plots.transitions(one, labels=[EVIL, "b"], ax=Figure().subplots())
     assert np.asarray(drawn.images[0].get_array()).tolist()[0] == [1.0, 2.0]
-    with pytest.raises(InputError, match="of each token"):
+    with pytest.raises(InputError, match=r"\[L, L\]"):
         plots.transitions(Chain([[0.0]], [[[0.0]]]))
-    with pytest.raises(InputError, match="got TrigramTagger"):
+    with pytest.raises(InputError, match="TrigramTagger"):
         plots.transitions(TrigramTagger())
 
 
@@ -44,9 +44,9 @@ def test_weights_of_an_attribute(model: CRF) -> None:
     truth = {label: w for (name, label), w in model.state_features_.items() if name == feature.attribute and w}
     names = [tick.get_text() for tick in axes.get_yticklabels()]
     assert dict(zip(names, [float(bar.get_width()) for bar in axes.patches], strict=True)) == pytest.approx(truth)
-    with pytest.raises(InputError, match=r"attribute: expected one that has weights, got 'nonsense'"):
+    with pytest.raises(InputError, match=r"^attribute: .*'nonsense'"):
         plots.weights(model, "nonsense")
-    with pytest.raises(InputError, match="whose weights have names, got TrigramTagger"):
+    with pytest.raises(InputError, match="TrigramTagger"):
         plots.weights(TrigramTagger(), "a")
 
 
@@ -66,13 +66,13 @@ def test_explanation(model: CRF) -> None:
     narrow = min(why.tokens, key=lambda token: token.margin)
     assert plots.explanation((model, ["Anna", "Smith", "sings"])).get_title().startswith(f"{narrow.token}: ")
     assert plots.explanation(why.tokens[1]).get_title().startswith("Smith: ")
-    for thing, token, message in ((why, 3, "token: expected"), (model, None, "expected an Explanation")):
-        with pytest.raises(InputError, match=message):
+    for thing, token, place in ((why, 3, r"^token: "), (model, None, r"^why: ")):
+        with pytest.raises(InputError, match=place):
             plots.explanation(thing, token)
     sure = model.explain(["Anna"], known=["B-PER"])
-    with pytest.raises(InputError, match="with a rival"):
+    with pytest.raises(InputError, match=r"^why: "):
         plots.explanation(sure)
-    with pytest.raises(InputError, match="the only label that is allowed"):
+    with pytest.raises(InputError, match=r"^token 0: "):
         plots.explanation(sure, 0)
 
 
@@ -89,13 +89,13 @@ def test_evaluations(model: CRF, corpus: Corpus) -> None:
     with_curve = report.with_calibration(tokens=curve)
     assert plots.reliability(with_curve).get_title().startswith("Reliability of tokens: ")
     for door, thing, message in (
-        (plots.reliability, report, "got none"),
-        (plots.types, 3, "scores of spans"),
-        (plots.confusion, 3, "gold and predicted labels"),
+        (plots.reliability, report, r"\bReliability\b"),
+        (plots.types, 3, r"\bspans\b"),
+        (plots.confusion, 3, r"\btokens\b"),
     ):
         with pytest.raises(InputError, match=message):
             door(thing)
-    with pytest.raises(InputError, match="one named spans, got tokens"):
+    with pytest.raises(InputError, match=r"\bReliability\b.*\bspans\b"):
         plots.reliability(with_curve, name="spans")
 
 
@@ -105,5 +105,5 @@ def test_training_and_states(model: CRF) -> None:
     assert [list(line.get_ydata()) for line in plots.learning_curve(model.training_log_).lines] == drawn
     hmm = HMM().fit([["a", "b"]], [["X", "Y"]])
     assert plots.states(hmm, [["a", "b"]]).get_xlabel() == "observation"
-    with pytest.raises(InputError, match="expected an HMM, got CRF"):
+    with pytest.raises(InputError, match=r"\bHMM\b.*\bCRF\b"):
         plots.states(model, [["a"]])

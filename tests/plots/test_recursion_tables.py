@@ -88,11 +88,9 @@ def test_axes_and_refusals() -> None:
     axes = Figure().subplots()
     plots.forward_table(draw(4, 2, 2), ax=axes)
     assert len(axes.patches) == 4
-    with pytest.raises(
-        InputError, match=r"logs=False: expected numbers within e±700, got logarithms from .*; a shorter"
-    ):
+    with pytest.raises(InputError, match=r"^logs=False: "):
         plots.forward_table(Chain(np.full((80, 2), 10.0), np.zeros((2, 2))), logs=False)
-    with pytest.raises(InputError, match="logs: expected"):
+    with pytest.raises(InputError, match=r"^logs: "):
         plots.forward_table(draw(4, 2, 2), logs="no")  # type: ignore[arg-type]
     with pytest.raises(NoPathError):
         plots.backward_table(Chain([[-np.inf]], [[0.0]]))

@@ -203,7 +203,7 @@ def test_pairs_of_labels_are_summed() -> None:
     drawn = plots.trellis(model, ["the", "run"])
     np.testing.assert_allclose(drawn.nodes, model.marginal_arrays([["the", "run"]])[0], rtol=0, atol=1e-6)
     np.testing.assert_allclose(drawn.edges[1].sum(axis=0), drawn.nodes[1], rtol=0, atol=1e-9)
-    with pytest.raises(InputError, match="pairs of labels"):
+    with pytest.raises(InputError, match=r"\bpairs\b"):
         plots.forward_table(model, ["the", "run"])
 
 
@@ -218,15 +218,15 @@ def test_refusals(tmp_path: Path) -> None:
     two = Chain(np.zeros((4, 2)), np.zeros((2, 2)), offsets=[0, 1, 4])
     assert len(plots.trellis(two, 1).tokens) == 3
     for source, how, message in (
-        (two, {}, "one sentence, got 2"),
-        (two, {"sentence": 2}, "a number below 2"),
-        (two, {"sentence": 0, "labels": ["a"]}, "labels: expected 2 names, got 1"),
-        (two, {"sentence": 0, "tokens": "a"}, "tokens: expected a list"),
-        (two, {"sentence": 0, "known": ["a"]}, "known: expected None"),
-        (two, {"sentence": 0, "path": tmp_path / "x.gif"}, r"one of .svg, .png, .pdf, .html; got .*x.gif"),
-        (two, {"sentence": 0, "most": 0}, "most: expected"),
+        (two, {}, r"\bsentence="),
+        (two, {"sentence": 2}, r"^sentence: "),
+        (two, {"sentence": 0, "labels": ["a"]}, r"^labels: "),
+        (two, {"sentence": 0, "tokens": "a"}, r"^tokens: "),
+        (two, {"sentence": 0, "known": ["a"]}, r"^known: "),
+        (two, {"sentence": 0, "path": tmp_path / "x.gif"}, r"^path: .*\.svg, \.png, \.pdf, \.html.*x\.gif"),
+        (two, {"sentence": 0, "most": 0}, r"^most: "),
         (3, {}, "a Chain, or a model and a sentence"),
-        (Chain(np.zeros((2000, 100)), np.zeros((100, 100))), {}, "up to 1,600 tokens for 100 labels, got 2,000"),
+        (Chain(np.zeros((2000, 100)), np.zeros((100, 100))), {}, r"\b2,000\b"),
     ):
         with pytest.raises(InputError, match=message):
             plots.trellis(source, **how)

@@ -71,7 +71,7 @@ def test_damaged_files_are_refused(tmp_path: Path, lines: bytes, ending: str) ->
     whole = path.read_bytes()
     for damaged in (whole[:-20], b"no such thing\n" * 10, whole[: len(whole) // 2]):
         path.write_bytes(damaged)
-        with pytest.raises(InputError, match=f"{path}: expected .* got something else"), open_source(path) as stream:
+        with pytest.raises(InputError, match=f"{path}: "), open_source(path) as stream:
             stream.read()
 
 
@@ -79,7 +79,7 @@ def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(compressed, "FREE_BYTES", 1000)
     path = tmp_path / "a.zst"
     write_zst(path, b" " * 10_000_000)
-    with pytest.raises(InputError, match="unpacks to more than"), open_source(path) as stream:
+    with pytest.raises(InputError, match=r"a\.zst: .* bytes"), open_source(path) as stream:
         stream.read()
 
 
@@ -102,7 +102,7 @@ def test_a_bomb_of_parquet_is_refused_before_it_takes_memory(
     parquet.write_table(bomb(kind), path, compression="zstd")
     tracemalloc.start()
     try:
-        with pytest.raises(InputError, match="unpacks to more than"), open_source(path) as stream:
+        with pytest.raises(InputError, match=r"a\.parquet: .* bytes"), open_source(path) as stream:
             list(iter(lambda: stream.read(1 << 16), b""))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
@@ -118,10 +118,10 @@ def test_the_pages_are_asked_not_the_metadata_alone(tmp_path: Path, monkeypatch:
     foot = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
     assert data.count(b"\x80\x89\x7a", foot) > 0  # 1,000,000
     path.write_bytes(data[:foot] + data[foot:].replace(b"\x80\x89\x7a", b"\x82\x80\x00"))  # 1
-    with pytest.raises(InputError, match="unpacks to more than"), open_source(path) as stream:
+    with pytest.raises(InputError, match=r"a\.parquet: .* bytes"), open_source(path) as stream:
         stream.read()
     path.write_bytes(data[:4] + b"\xff" * 20 + data[24:])
-    with pytest.raises(InputError, match="page"), open_source(path) as stream:
+    with pytest.raises(InputError, match=r"a\.parquet: .* bytes"), open_source(path) as stream:
         stream.read()
 
 
@@ -181,12 +181,12 @@ def test_long_rows_are_made_one_by_one(tmp_path: Path, monkeypatch: pytest.Monke
 def test_without_pyarrow_the_error_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "a.zst").write_bytes(b"")
-    with pytest.raises(InputError, match="expected pyarrow to be installed, got none; pip install pyarrow"):
+    with pytest.raises(InputError, match=r"a\.zst: .*pip install pyarrow"):
         open_source(tmp_path / "a.zst").__enter__()
 
 
 def test_these_are_only_read(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"expected a plain file or \.gz to write"), open_target(tmp_path / "a.zst"):
+    with pytest.raises(InputError, match=r"a\.zst: .*\.gz\b"), open_target(tmp_path / "a.zst"):
         pass
 
 
@@ -207,5 +207,5 @@ ABORTED = (
 def test_damaged_metadata_of_a_column_are_an_error(tmp_path: Path) -> None:
     path = tmp_path / "damaged.parquet"
     path.write_bytes(zlib.decompress(base64.b64decode(ABORTED)))
-    with pytest.raises(InputError, match=r"damaged\.parquet"):
+    with pytest.raises(InputError, match=r"damaged\.parquet: "):
         readers.read(path)

@@ -38,7 +38,7 @@ def test_slices_head_and_split() -> None:
     one, two = CORPUS.split(0.5, seed=3)
     assert sorted(one.tokens + two.tokens) == sorted(CORPUS.tokens)
     assert CORPUS.split(0.5, seed=3)[0].tokens == one.tokens
-    with pytest.raises(InputError, match="fraction: expected 0 to 1, got 2"):
+    with pytest.raises(InputError, match=r"^fraction: "):
         CORPUS.split(2)
 
 
@@ -49,24 +49,24 @@ def test_from_other_forms() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sentences", "message"),
+    ("sentences", "place"),
     [
-        ([(["a"], ["O", "O"])], r"sentence 0: expected columns \['token', 'tag'\] of one length"),
-        ([(["a"], ["O"]), {"token": ["b"]}], "sentence 1: expected columns"),
-        (["a b"], "sentence 0: expected a Sentence, a mapping of columns or a pair"),
+        ([(["a"], ["O", "O"])], r"^sentence 0: .*columns"),
+        ([(["a"], ["O"]), {"token": ["b"]}], r"^sentence 1: "),
+        (["a b"], r"^sentence 0: .*columns"),
     ],
 )
-def test_wrong_sentences(sentences: list, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_wrong_sentences(sentences: list, place: str) -> None:
+    with pytest.raises(InputError, match=place):
         Corpus.from_sentences(sentences)
 
 
 def test_columns_by_name() -> None:
     upper = Column.of(word.upper() for word in CORPUS.columns["token"].strings)
     assert CORPUS.with_column("upper", upper).sequences("upper")[0] == ["ANNA", "SINGS"]
-    with pytest.raises(InputError, match="column 'pos': expected one of token, tag"):
+    with pytest.raises(InputError, match=r"^column 'pos': "):
         CORPUS.column("pos")
-    with pytest.raises(InputError, match="same number of tokens"):
+    with pytest.raises(InputError, match=r"^columns: "):
         CORPUS.with_column("short", Column.of(["x"]))
 
 

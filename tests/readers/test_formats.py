@@ -56,19 +56,19 @@ def test_jsonl_of_character_spans(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("line", "place"),
     [
-        ("{tokens}", "a.jsonl:1: expected JSON"),
-        ('{"words": ["a"]}', 'a.jsonl:1: expected {"tokens"'),
-        ('{"tokens": ["a"], "tags": []}', "a.jsonl:1: expected 1 tags, one a token"),
-        ('{"text": "Anna", "spans": [[0, 9, "PER"]]}', "a.jsonl:1: expected spans .* within 4 characters"),
-        ('{"text": "Anna", "spans": [[0, 2, "PER"]]}', "a.jsonl:1: expected a span of whole tokens"),
-        ('{"text": "Anna", "spans": [7]}', "a.jsonl:1: expected spans"),
+        ("{tokens}", r"a\.jsonl:1: "),
+        ('{"words": ["a"]}', r'a\.jsonl:1: .*"\{"words": \["a"\]\}"'),
+        ('{"tokens": ["a"], "tags": []}', r'a\.jsonl:1: .*"\[\]"'),
+        ('{"text": "Anna", "spans": [[0, 9, "PER"]]}', r"a\.jsonl:1: .*\[0, 9, 'PER'\]"),
+        ('{"text": "Anna", "spans": [[0, 2, "PER"]]}', r"a\.jsonl:1: .*tokens"),
+        ('{"text": "Anna", "spans": [7]}', r"a\.jsonl:1: .*\b7\b"),
     ],
 )
-def test_broken_jsonl(tmp_path: Path, caplog: pytest.LogCaptureFixture, line: str, message: str) -> None:
+def test_broken_jsonl(tmp_path: Path, caplog: pytest.LogCaptureFixture, line: str, place: str) -> None:
     path = save(tmp_path, "a.jsonl", line + '\n{"tokens": ["a"]}\n')
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=place):
         read_jsonl(path)
     lenient = read_jsonl(path, strict=False)
     assert lenient.tokens == [["a"]]
@@ -95,13 +95,13 @@ def test_conllu(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write_conllu(corpus, tmp_path / "b.conllu")
     back = read_conllu(tmp_path / "b.conllu", tag="xpos")
     assert [dict(s.columns) for s in back] == [dict(s.columns) for s in corpus]
-    with pytest.raises(InputError, match=r"c\.conllu:1: expected 10 columns split by tabs, got 1"):
+    with pytest.raises(InputError, match=r"c\.conllu:1: "):
         read_conllu(save(tmp_path, "c.conllu", "1 It it\n"))
     lenient = read_conllu(save(tmp_path, "d.conllu", "1 It it\n\n" + CONLLU), strict=False)
     assert lenient.tokens == corpus.tokens
     assert len(lenient.problems) == 1
     assert "d.conllu: skipped 1 broken sentences" in caplog.text
-    with pytest.raises(InputError, match="tag: expected upos or xpos, got 'pos'"):
+    with pytest.raises(InputError, match=r"^tag: .*'pos'"):
         read_conllu(path, tag="pos")
 
 
@@ -116,12 +116,12 @@ def test_raw_text(tmp_path: Path) -> None:
     assert read_text(path, "whitespace").tokens[0] == ["Anna's", "cat,", "well-fed."]
     write_text(corpus, tmp_path / "b.txt")
     assert read_text(tmp_path / "b.txt").tokens == corpus.tokens
-    with pytest.raises(InputError, match=r"tokenizer: expected one of whitespace, words, .*, got 'bytes'"):
+    with pytest.raises(InputError, match=r"^tokenizer: .*'bytes'"):
         tokenize("x", "bytes")
 
 
 def test_unknown_format() -> None:
-    with pytest.raises(InputError, match="format: expected one of columns, jsonl, conllu, text, words, got 'xml'"):
+    with pytest.raises(InputError, match=r"^format: .*'xml'"):
         read("a.txt", "xml")
 
 
@@ -139,9 +139,9 @@ def test_data_frames() -> None:
     frame = Frame(sentence=[7, 7, 9], word=["a", "b", "c"], tag=["O", "B-X", "O"])
     corpus = as_corpus(frame)
     assert (corpus.tokens, corpus.tags) == ([["a", "b"], ["c"]], [["O", "B-X"], ["O"]])
-    with pytest.raises(InputError, match="rows of a sentence side by side"):
+    with pytest.raises(InputError, match=r"^sentence: "):
         as_corpus(Frame(sentence=[7, 9, 7], word=["a", "b", "c"]))
-    with pytest.raises(InputError, match="name them with tokens= and sentence="):
+    with pytest.raises(InputError, match=r"^data frame: .*tokens="):
         as_corpus(Frame(word=["a"]))
 
 
@@ -159,7 +159,7 @@ def test_datasets() -> None:
     data = Dataset(tokens=[["Anna", "sings"], ["Hi"]], ner_tags=[[1, 0], [0]])
     data.features = {"ner_tags": SimpleNamespace(feature=SimpleNamespace(names=["O", "B-PER"]))}
     assert as_corpus(data).tags == [["B-PER", "O"], ["O"]]
-    with pytest.raises(InputError, match="tokens: expected a column among tokens, ner_tags, got 'words'"):
+    with pytest.raises(InputError, match=r"^tokens: .*ner_tags"):
         as_corpus(data, tokens="words")
 
 
@@ -176,18 +176,18 @@ def test_plain_lists_and_nonsense() -> None:
     corpus = as_corpus([(["a"], ["O"])])
     assert as_corpus(corpus) is corpus
     for wrong in ("a b c", 7, np.float64(1)):
-        with pytest.raises(InputError, match="corpus: expected a Corpus"):
+        with pytest.raises(InputError, match=r"^corpus: "):
             as_corpus(wrong)
 
 
 @pytest.mark.parametrize("write", [write_columns, write_conllu])
 def test_what_cannot_be_read_back_is_refused_with_its_place(write: Any, tmp_path: Path) -> None:
     empty = Corpus.from_sentences([{"token": ["a"], "tag": ["A"]}, {"token": [], "tag": []}])
-    with pytest.raises(InputError, match=r"sentence 1: expected tokens to write, got an empty sentence"):
+    with pytest.raises(InputError, match=r"^sentence 1: "):
         write(empty, tmp_path / "f")
     for word in ("a\tb", "a\nb", ""):
         corpus = Corpus.from_sentences([{"token": ["x"], "tag": ["A"]}, {"token": ["y", word], "tag": ["A", "B"]}])
-        with pytest.raises(InputError, match=r"sentence 1: expected a token without blanks to write in a column, got"):
+        with pytest.raises(InputError, match=r"^sentence 1: "):
             write(corpus, tmp_path / "f")
     assert list(tmp_path.iterdir()) == []
 

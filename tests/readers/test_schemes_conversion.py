@@ -75,9 +75,7 @@ def test_to_io_says_how_many_spans_merge(source: str, sentence: tuple[list[Span]
 
 
 def test_from_io_says_what_cannot_be_known() -> None:
-    with pytest.warns(
-        LossyConversionWarning, match=r"^IO to IOB2 is lossy: 1 spans of several tokens may each have been"
-    ):
+    with pytest.warns(LossyConversionWarning, match=r"^IO to IOB2\b.*\b1\b"):
         assert convert(["I-X", "I-X", "O", "I-Y"], "IO", "IOB2") == ["B-X", "I-X", "O", "B-Y"]
     assert convert(["I-X", "O", "I-Y"], "IO", "IOB2") == ["B-X", "O", "B-Y"]
     assert convert(["I-X", "I-X"], "IO", "IO") == ["I-X", "I-X"]
@@ -93,7 +91,7 @@ def test_words() -> None:
 
 
 def test_to_words_drops_types_and_says_so() -> None:
-    message = r"^IOB2 to BMES-words is lossy: 2 spans lose their type; 3 tokens outside become words of their own$"
+    message = r"^IOB2 to BMES-words\b.*\b2\b.*\b3\b"
     with pytest.warns(LossyConversionWarning, match=message):
         tags = convert([["O", "B-X", "I-X"], ["O", "B-Y", "O"]], "IOB2", "BMES-words")
     assert tags == [["S", "B", "E"], ["S", "S", "S"]]
@@ -109,7 +107,7 @@ def test_separators_are_kept() -> None:
     assert convert(["B_X", "I_X", "O"], "IOB2", "BIOES") == ["B_X", "E_X", "O"]
     assert convert(["B_X", "I-X", "O"], "IOB2", "BIOES") == ["B-X", "E-X", "O"]
     assert spans_to_tags([(0, 1, "X")], 1, "IOB2", separator="_") == ["B_X"]
-    with pytest.raises(InputError, match=r"^separator: expected - or _, got '\+'$"):
+    with pytest.raises(InputError, match=r"^separator: "):
         spans_to_tags([(0, 1, "X")], 1, "IOB2", separator="+")
 
 
@@ -132,7 +130,7 @@ def test_another_column_of_a_corpus() -> None:
     result = convert(corpus, "BIO", "BIOES", column="chunk")
     assert result.sequences("chunk") == [["S-NP", "S-VP"]]
     assert result.tags == [["NN", "VB"]]
-    with pytest.raises(InputError, match=r"^column 'ner': expected one of token, tag, chunk"):
+    with pytest.raises(InputError, match=r"^column 'ner': "):
         convert(corpus, "BIO", "BIOES", column="ner")
 
 
@@ -148,55 +146,55 @@ def test_forms() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tags", "message"),
+    ("tags", "place"),
     [
-        ("B-X", "tags: expected a list of tags, of lists of tags or a Corpus, got str 'B-X'"),
-        (3, "tags: expected a list of tags, of lists of tags or a Corpus, got int 3"),
-        (["O", 1], "tags[1]: expected a tag as a string, got int 1"),
-        ([[0, 1]], "tags[0][0]: expected a tag as a string, got int 0"),
-        ([["O"], "O"], "tags[1]: expected a list of tags, got str 'O'"),
-        ([1, 2], "tags[0]: expected a list of tags, got int 1"),
+        ("B-X", "tags: "),
+        (3, "tags: "),
+        (["O", 1], "tags[1]: "),
+        ([[0, 1]], "tags[0][0]: "),
+        ([["O"], "O"], "tags[1]: "),
+        ([1, 2], "tags[0]: "),
     ],
 )
-def test_wrong_forms(tags: Any, message: str) -> None:
+def test_wrong_forms(tags: Any, place: str) -> None:
     with pytest.raises(InputError) as error:
         convert(tags, "BIO", "BIOES")
-    assert str(error.value) == message
+    assert str(error.value).startswith(place)
 
 
 @pytest.mark.parametrize(
-    ("spans", "message"),
+    ("spans", "place"),
     [
-        ([(0, 3, "X"), (2, 4, "Y")], "spans: expected no overlap, got (0, 3, 'X') and (2, 4, 'Y')"),
-        ([(0, 4, "X"), (1, 2, "Y")], "spans: expected no overlap, got (0, 4, 'X') and (1, 2, 'Y')"),
-        ([(1, 2, "X"), (1, 2, "X")], "spans: expected no overlap, got (1, 2, 'X') and (1, 2, 'X')"),
-        ([(3, 5, "X")], "span (3, 5, 'X'): expected 0 <= start < end <= 4 tokens, got 3 and 5"),
-        ([(-1, 1, "X")], "span (-1, 1, 'X'): expected 0 <= start < end <= 4 tokens, got -1 and 1"),
-        ([(2, 2, "X")], "span (2, 2, 'X'): expected 0 <= start < end <= 4 tokens, got 2 and 2"),
-        ([(0, 1)], "spans: expected (start, end, label), got (0, 1)"),
-        ([("0", 1, "X")], "spans: expected (start, end, label), got ('0', 1, 'X')"),
-        ([(0.0, 1.0, "X")], "spans: expected (start, end, label), got (0.0, 1.0, 'X')"),
-        ([(0, 1, 7)], "spans: expected (start, end, label), got (0, 1, 7)"),
+        ([(0, 3, "X"), (2, 4, "Y")], "spans: "),
+        ([(0, 4, "X"), (1, 2, "Y")], "spans: "),
+        ([(1, 2, "X"), (1, 2, "X")], "spans: "),
+        ([(3, 5, "X")], "span (3, 5, 'X'): "),
+        ([(-1, 1, "X")], "span (-1, 1, 'X'): "),
+        ([(2, 2, "X")], "span (2, 2, 'X'): "),
+        ([(0, 1)], "spans: "),
+        ([("0", 1, "X")], "spans: "),
+        ([(0.0, 1.0, "X")], "spans: "),
+        ([(0, 1, 7)], "spans: "),
     ],
 )
-def test_wrong_spans(spans: Any, message: str) -> None:
+def test_wrong_spans(spans: Any, place: str) -> None:
     with pytest.raises(InputError) as error:
         spans_to_tags(spans, 4, "IOB2")
-    assert str(error.value).startswith(message)
+    assert str(error.value).startswith(place)
 
 
 def test_wrong_length() -> None:
-    with pytest.raises(InputError, match=r"^length: expected 0 tokens or more, got -1$"):
+    with pytest.raises(InputError, match=r"^length: "):
         spans_to_tags([], -1, "IOB2")
 
 
 def test_arrays_of_strings_are_named_as_strings() -> None:
-    with pytest.raises(InputError, match=r"got 'NN'$"):
+    with pytest.raises(InputError, match=r"^sentence 0, token 1: .*'NN'$"):
         convert(np.array(["O", "NN"]), "BIO", "BIOES")  # type: ignore[type-var]
 
 
 def test_words_must_cover_and_have_no_labels() -> None:
-    with pytest.raises(InputError, match=r"^sentence 0, token 1: expected every token in a word \(BMES-words\)"):
+    with pytest.raises(InputError, match=r"^sentence 0, token 1: "):
         spans_to_tags([(0, 1, "")], 2, "BMES-words")
-    with pytest.raises(InputError, match=r"^spans: expected words without labels \(BMES-words\), got labels X$"):
+    with pytest.raises(InputError, match=r"^spans: "):
         spans_to_tags([(0, 1, "X")], 1, "BMES-words")

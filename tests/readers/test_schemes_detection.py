@@ -156,13 +156,11 @@ def test_another_column_of_a_file(tmp_path: Path) -> None:
 def test_files_that_cannot_be_converted(tmp_path: Path) -> None:
     path, target = tmp_path / "before.txt", tmp_path / "after.txt"
     path.write_text("a NN\nb VB\n", encoding="utf-8")
-    with pytest.raises(
-        InputError, match=r"before.txt, column tag: expected tags of a scheme, got others: 'NN' and 1 other"
-    ):
+    with pytest.raises(InputError, match=r"before\.txt, column tag: .*'NN'"):
         convert_file(path, target)
     path.write_text("a O\nb I-X\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"before.txt:1, token 1: expected O or B-<type> after 'O', got 'I-X'"):
+    with pytest.raises(InputError, match=r"before\.txt:1, token 1: "):
         convert_file(path, target, source="IOB2")
-    with pytest.raises(InputError, match=r"^scheme: expected one of"):
+    with pytest.raises(InputError, match=r"^scheme: "):
         convert_file(tmp_path / "missing.txt", target, target="BIOS")
     assert not target.exists()

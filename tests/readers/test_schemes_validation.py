@@ -77,9 +77,7 @@ def test_places_in_a_file() -> None:
     corpus = Corpus({"tag": column}, [0, 1, 3], source="train.txt", lines=[1, 3])
     (found,) = validate(corpus, "IOB2")
     assert (found.place, found.sentence, found.token) == ("train.txt:3, token 1", 1, 1)
-    with pytest.raises(
-        InputError, match=r"^train.txt:3, token 1: expected O, B-<type> or I-X after 'B-X', got 'I-Y'; "
-    ):
+    with pytest.raises(InputError, match=r"^train\.txt:3, token 1: "):
         repair(corpus, "IOB2", "raise")
 
 
@@ -138,13 +136,13 @@ def test_raise_names_the_first_and_counts_the_others() -> None:
 
 @pytest.mark.parametrize("policy", ["conlleval", "discard", "raise"])
 def test_tags_of_no_scheme_are_errors_under_every_policy(policy: str) -> None:
-    with pytest.raises(InputError, match=r"^sentence 1, token 1: expected a tag of IOB2 .*, got 'PRP\$'$"):
+    with pytest.raises(InputError, match=r"^sentence 1, token 1: "):
         repair([["I-X"], ["O", "PRP$"]], "IOB2", policy)
 
 
 def test_wrong_policy() -> None:
     for tags in (["O"], ["I-X"]):
-        with pytest.raises(InputError, match=r"^repair: expected one of conlleval, discard, raise, got 'fix'$"):
+        with pytest.raises(InputError, match=r"^repair: .*'fix'"):
             repair(tags, "IOB2", "fix")
 
 
@@ -172,7 +170,7 @@ def test_mixed_separators_do_not_make_a_span_improper() -> None:
 
 def test_words_repair() -> None:
     assert repair(list("BSMEB"), "BMES-words").tags == list("SSBES")
-    with pytest.raises(InputError, match="expected every token in a word"):
+    with pytest.raises(InputError, match=r"^sentence 0, token 0: "):
         repair(list("BSMEB"), "BMES-words", "discard")
 
 

@@ -69,5 +69,5 @@ def test_long_runs_take_time_that_grows_with_them(unit: str) -> None:
 
 
 def test_refused() -> None:
-    with pytest.raises(InputError, match="text: expected a string, got 3"):
+    with pytest.raises(InputError, match=r"^text: "):
         split_sentences(3)  # type: ignore[arg-type]

@@ -171,11 +171,9 @@ def test_the_column_is_left_alone() -> None:
 @pytest.mark.parametrize("rule", ["conlleval", "conlleval:IOB2", "strict:IOB2"])
 def test_other_tags_are_errors_with_their_place(tag: str, rule: str) -> None:
     name = "conlleval" if rule == "conlleval" else "IOB2"
-    with pytest.raises(
-        InputError, match=rf"^sentence 2, token 1: expected a tag of {name} \(O, B-<type>, I-<type>"
-    ) as error:
+    with pytest.raises(InputError, match=rf"^sentence 2, token 1: .*\b{name}\b") as error:
         read([["O", "O"], [], ["B-X", tag]], rule)
-    assert f"got {tag!r}; tags without spans" in str(error.value)
+    assert f"{tag!r}" in str(error.value)
 
 
 def test_a_strange_tag_that_no_token_has_is_no_error() -> None:
@@ -184,16 +182,16 @@ def test_a_strange_tag_that_no_token_has_is_no_error() -> None:
 
 @pytest.mark.parametrize("rule", ["strict", "strict:", "conlleval:", "lenient", "", 3])
 def test_wrong_rules(rule: object) -> None:
-    with pytest.raises(InputError, match=r"^rule: expected conlleval, conlleval:<scheme> or strict:<scheme>, got "):
+    with pytest.raises(InputError, match=r"^rule: "):
         find_spans(Column.of(["O"]), np.array([0, 1]), rule)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("offsets", [[], [0], [0, 2], [1, 3], [0, 2, 1, 3], [0, 4], [[0, 3]]])
 def test_wrong_offsets(offsets: list[int]) -> None:
-    with pytest.raises(InputError, match=r"^offsets: expected to rise from 0 to 3, got \["):
+    with pytest.raises(InputError, match=r"^offsets: "):
         find_spans(Column.of(["O", "B-X", "O"]), np.array(offsets), "conlleval")
 
 
 def test_wrong_schemes_in_rules() -> None:
-    with pytest.raises(InputError, match=r"^scheme: expected one of IO, IOB1, .*, got 'IOB3'$"):
+    with pytest.raises(InputError, match=r"^scheme: .*'IOB3'"):
         find_spans(Column.of(["O"]), np.array([0, 1]), "strict:IOB3")

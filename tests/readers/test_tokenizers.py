@@ -103,7 +103,7 @@ def test_long_texts_take_linear_time(piece: str) -> None:
 
 
 def test_refused() -> None:
-    with pytest.raises(InputError, match="tokenizer: expected one of whitespace, words, characters, treebank, got 'x'"):
+    with pytest.raises(InputError, match=r"^tokenizer: .*'x'"):
         tokenize("a", "x")
-    with pytest.raises(InputError, match="texts: expected a list of strings, got"):
+    with pytest.raises(InputError, match=r"^texts: "):
         corpus_of_texts(["a", 7])  # type: ignore[list-item]

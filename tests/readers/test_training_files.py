@@ -41,13 +41,13 @@ def test_what_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("Rome B-LOC\n")
     for wrong in ("9", "0", "token", "pos"):
-        message = f"tag_column: expected a number from 1 to 1 or a name among tag, got '{wrong}'"
-        with pytest.raises(InputError, match=message):
+        place = r"^tag_column: "
+        with pytest.raises(InputError, match=place):
             LabelledFiles(tag_column=wrong).read(str(path))
-    with pytest.raises(InputError, match="expected sentences with tags, got raw text"):
+    with pytest.raises(InputError, match=r"a\.txt: .*sentences"):
         LabelledFiles(form="text").read(str(path))
     path.write_text("Rome\n")
-    with pytest.raises(InputError, match="expected tags to learn, got token alone"):
+    with pytest.raises(InputError, match=r"a\.txt: .*\btoken\b"):
         LabelledFiles().read(str(path))
 
 
@@ -58,10 +58,10 @@ def test_tags_that_can_be_none(tmp_path: Path) -> None:
         (tmp_path / "a.txt").write_text(text, encoding="utf-8")
         check_labels(LabelledFiles(**options).read(str(tmp_path / "a.txt")))
 
-    with pytest.raises(InputError, match=r"a.txt: expected two tags or more to learn, got '。' at all 3 tokens; this"):
+    with pytest.raises(InputError, match=r"a\.txt: .*'。'"):
         reading("中国 人民 。\n" * 3)
-    with pytest.raises(InputError, match=r"got 'O' at all 2 tokens; name the column of the tags with --tag-column"):
+    with pytest.raises(InputError, match=r"a\.txt: .*--tag-column"):
         reading("a O\nb O\n")
-    with pytest.raises(InputError, match=r"expected tags that come back, got 100 different ones at 100 tokens"):
+    with pytest.raises(InputError, match=r"a\.txt: .*--tag-column"):
         reading("".join(f"w{k} X t{k}\n" for k in range(100)))
     reading("".join(f"w{k} X t{k % 9}\n" for k in range(100)))

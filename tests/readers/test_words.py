@@ -48,15 +48,15 @@ def test_written_and_read(tmp_path: Path) -> None:
     tokens = Corpus.from_sentences([{"token": ["New", "York"]}])
     write_words(tokens, tmp_path / "b.seg")
     assert (tmp_path / "b.seg").read_text() == "New York\n", "without tags each token is a word"
-    with pytest.raises(InputError, match="sentence 0: expected words without blanks to write"):
+    with pytest.raises(InputError, match=r"^sentence 0: "):
         write_words(Corpus.from_sentences([{"token": ["New York"]}]), tmp_path / "c.seg")
-    with pytest.raises(InputError, match="label 'NN': expected one of B, M"):
+    with pytest.raises(InputError, match=r"^label 'NN': "):
         write_words(Corpus.from_sentences([(["a"], ["NN"])]), tmp_path / "c.seg")
 
 
 def test_nothing_to_read(tmp_path: Path) -> None:
     (tmp_path / "a.seg").write_text(" \n\n")
-    with pytest.raises(InputError, match=r"a\.seg: expected sentences, got none"):
+    with pytest.raises(InputError, match=r"a\.seg: .*sentences"):
         read_words(tmp_path / "a.seg")
     assert len(corpus_of_words([])) == 0
 
@@ -64,12 +64,12 @@ def test_nothing_to_read(tmp_path: Path) -> None:
 def test_columns_that_are_segmented_text_name_the_option(tmp_path: Path) -> None:
     path = tmp_path / "icwb.txt"
     path.write_text(LINES, encoding="utf-8")
-    with pytest.raises(InputError, match=r"icwb\.txt:3: expected 5 columns.*segmented text.*say --format words"):
+    with pytest.raises(InputError, match=r"icwb\.txt:3: .*--format"):
         LabelledFiles().read(str(path))
     corpus = LabelledFiles(form="words").read(str(path))
     assert corpus.names == ["token", "tag"]
     path.write_text("中国 人民 。\n我 爱 。\n" * 30, encoding="utf-8")
-    with pytest.raises(InputError, match=r"'。' at all 60 tokens; this looks like segmented text.*--format words"):
+    with pytest.raises(InputError, match=r"icwb\.txt: .*'。'.*--format words"):
         check_labels(LabelledFiles().read(str(path)))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagline import HMM, TrigramTagger, readers, scale
+from tagline import CRF, HMM, MEMM, SemiCRF, TrigramTagger, readers, scale
 from tagline.errors import InputError
 
 from .problems import write_shards
@@ -25,7 +25,7 @@ def test_hmm(cluster: Any, tmp_path: Path, smoothing: str) -> None:
     settings: dict[str, Any] = {"smoothing": smoothing, "k": 0.1, "scheme": "auto", "on_illegal": "drop"}
     alone = HMM(**settings).fit(readers.read(tmp_path / "whole.txt"))
     passes = []
-    shared = HMM(**settings, callbacks=[passes.append]).fit(scale.corpus(folder, workers=2))
+    shared = scale.fit(HMM(**settings, callbacks=[passes.append]), scale.corpus(folder, workers=2))
     p, q = alone.parameters_, shared.parameters_
     assert (p.labels, p.symbols.values, p.scheme) == (q.labels, q.symbols.values, q.scheme)
     for name in ("start", "transitions"):
@@ -43,7 +43,7 @@ def test_trigrams(cluster: Any, tmp_path: Path, capitals: bool) -> None:
     folder.mkdir()
     whole = write_shards(folder)
     alone = TrigramTagger(capitals=capitals).fit(whole)
-    shared = TrigramTagger(capitals=capitals).fit(scale.corpus(f"{folder}/*.txt", workers=2))
+    shared = scale.fit(TrigramTagger(capitals=capitals), scale.corpus(f"{folder}/*.txt", workers=2))
     ours, theirs = shared._packed(), alone._packed()
     assert ours[1].keys() == theirs[1].keys()
     for name, array in theirs[1].items():
@@ -55,6 +55,19 @@ def test_what_is_not_counted_is_refused(tmp_path: Path) -> None:
     write_shards(tmp_path, sentences=20)
     files = scale.corpus(f"{tmp_path}/part-*.txt")
     with pytest.raises(InputError, match="categorical emissions"):
-        HMM(2, emission="gaussian").fit(files)
+        scale.fit(HMM(2, emission="gaussian"), files)
     with pytest.raises(InputError, match="y: expected none"):
-        TrigramTagger().fit(files, [["N"]])
+        scale.fit(TrigramTagger(), files, y=[["N"]])
+
+
+@pytest.mark.parametrize("model", [CRF("english_ner"), MEMM("english_ner"), HMM(), HMM(2), TrigramTagger()])
+def test_fit_in_this_process_says_who_trains_on_files(tmp_path: Path, model: Any) -> None:
+    write_shards(tmp_path, sentences=20)
+    with pytest.raises(InputError, match=r"X: expected sentences in this process, .* tagline.scale.fit\(model, corpus"):
+        model.fit(scale.corpus(f"{tmp_path}/part-*.txt"))
+
+
+def test_models_that_need_the_sentences_are_refused(tmp_path: Path) -> None:
+    write_shards(tmp_path, sentences=20)
+    with pytest.raises(InputError, match="model: expected one of crf"):
+        scale.fit(SemiCRF("english_ner"), scale.corpus(f"{tmp_path}/part-*.txt"))

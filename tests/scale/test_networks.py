@@ -60,8 +60,10 @@ def test_a_lost_process(cluster: Any, tmp_path: Path) -> None:
             mark.write_text("lost")
             os._exit(1)
 
-    whole = BiLSTMCRF(**SETTINGS).fit(scale.corpus(folder, workers=2))
-    lost = BiLSTMCRF(**SETTINGS, callbacks=(lose,)).fit(scale.corpus(folder, workers=2), checkpoint=tmp_path / "state")
+    whole = scale.fit(BiLSTMCRF(**SETTINGS), scale.corpus(folder, workers=2))
+    lost = scale.fit(
+        BiLSTMCRF(**SETTINGS, callbacks=(lose,)), scale.corpus(folder, workers=2), checkpoint=tmp_path / "state"
+    )
     assert mark.exists()
     found, expected = arrays(lost), arrays(whole)
     for name, array in expected.items():
@@ -87,4 +89,4 @@ def test_what_a_process_raises(cluster: Any, tmp_path: Path) -> None:
     write_shards(tmp_path, sentences=20, files=1)
     (tmp_path / "part-0.txt").write_text("Anna B-PER extra\nsings\n")
     with pytest.raises(InputError, match=r"node \S+: .*part-0.txt:2: expected 3 columns, got 1"):
-        BiLSTMCRF(**SETTINGS).fit(scale.corpus(f"{tmp_path}/part-*.txt", workers=2))
+        scale.fit(BiLSTMCRF(**SETTINGS), scale.corpus(f"{tmp_path}/part-*.txt", workers=2))

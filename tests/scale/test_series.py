@@ -66,7 +66,7 @@ def test_the_bits_of_one_process(cluster: Any, tmp_path: Path, family: str) -> N
     settings: dict[str, Any] = {"emission": family, "max_iterations": 6, "n_init": 2}
     alone = HMM(2, **settings).fit(X[:, 0] if family == "categorical" else X, lengths=lengths)
     for workers in (1, 2):
-        shared = HMM(2, **settings).fit(scale.corpus(tmp_path, workers=workers), groups="day")
+        shared = scale.fit(HMM(2, **settings), scale.corpus(tmp_path, workers=workers), groups="day")
         assert bits(shared) == bits(alone)
     assert shared.training_.sentences == 12
     assert shared.training_.tokens == len(X)
@@ -96,7 +96,9 @@ class Here:
 def test_any_number_of_workers(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
     X, lengths = write_tables(tmp_path, "gaussian")
     monkeypatch.setattr("tagline.scale.series.Workers", Here)
-    shared = HMM(2, emission="gaussian", max_iterations=4).fit(scale.corpus(tmp_path, workers=workers), groups="day")
+    shared = scale.fit(
+        HMM(2, emission="gaussian", max_iterations=4), scale.corpus(tmp_path, workers=workers), groups="day"
+    )
     assert bits(shared) == bits(HMM(2, emission="gaussian", max_iterations=4).fit(X, lengths=lengths))
 
 
@@ -108,7 +110,7 @@ def test_viterbi_training_revived_states_and_words(cluster: Any, tmp_path: Path)
         (tmp_path / f"part-{k}.txt").write_text(text + "\n")
     for algorithm in ("em", "viterbi"):
         alone = HMM(4, algorithm=algorithm, max_iterations=30).fit(words)
-        shared = HMM(4, algorithm=algorithm, max_iterations=30).fit(scale.corpus(tmp_path, workers=2))
+        shared = scale.fit(HMM(4, algorithm=algorithm, max_iterations=30), scale.corpus(tmp_path, workers=2))
         assert bits(shared) == bits(alone)
     assert shared.parameters_.symbols.values == alone.parameters_.symbols.values
     assert shared.predict(words[:3]) == alone.predict(words[:3])
@@ -125,7 +127,7 @@ def test_means_that_move_far(cluster: Any, tmp_path: Path) -> None:
         path.write_text("\n".join(["day,a,b", *rows]) + "\n")
     X = X + FAR
     alone = HMM(2, emission="gaussian", max_iterations=4).fit(X, lengths=lengths)
-    shared = HMM(2, emission="gaussian", max_iterations=4).fit(scale.corpus(tmp_path, workers=2), groups="day")
+    shared = scale.fit(HMM(2, emission="gaussian", max_iterations=4), scale.corpus(tmp_path, workers=2), groups="day")
     assert bits(shared) == bits(alone)
 
 
@@ -141,7 +143,7 @@ def test_a_worker_that_dies_changes_nothing(cluster: Any, tmp_path: Path, monkey
             return super().answer(question, *arguments)
 
     monkeypatch.setattr("tagline.scale.series.SeriesHolder", Mortal)
-    shared = HMM(2, emission="gaussian").fit(scale.corpus(tmp_path, workers=2), groups="day")
+    shared = scale.fit(HMM(2, emission="gaussian"), scale.corpus(tmp_path, workers=2), groups="day")
     assert mark.exists()
     assert bits(shared) == bits(HMM(2, emission="gaussian").fit(X, lengths=lengths))
 
@@ -149,10 +151,10 @@ def test_a_worker_that_dies_changes_nothing(cluster: Any, tmp_path: Path, monkey
 def test_a_run_goes_on(cluster: Any, tmp_path: Path) -> None:
     write_tables(tmp_path, "poisson")
     settings: dict[str, Any] = {"emission": "poisson", "tolerance": 0.0}
-    whole = HMM(2, **settings, max_iterations=8).fit(scale.corpus(tmp_path, workers=2), groups="day")
+    whole = scale.fit(HMM(2, **settings, max_iterations=8), scale.corpus(tmp_path, workers=2), groups="day")
     run: dict[str, Any] = {"groups": "day", "checkpoint": tmp_path.parent / f"{tmp_path.name}.run", "save_every": 0}
-    HMM(2, **settings, max_iterations=3).fit(scale.corpus(tmp_path, workers=2), **run)
-    resumed = HMM(2, **settings, max_iterations=8).fit(scale.corpus(tmp_path, workers=1), **run, resume=True)
+    scale.fit(HMM(2, **settings, max_iterations=3), scale.corpus(tmp_path, workers=2), **run)
+    resumed = scale.fit(HMM(2, **settings, max_iterations=8), scale.corpus(tmp_path, workers=1), **run, resume=True)
     assert bits(resumed) == bits(whole)
 
 
@@ -175,13 +177,13 @@ def test_what_cannot_be_learned_from_sums_is_refused(cluster: Any, tmp_path: Pat
     write_tables(tmp_path, "gaussian")
     for settings in ({"covariance": "full"}, {"algorithm": "viterbi"}, {"tied": [0, 0]}):
         with pytest.raises(InputError, match="expected one that learns from sums"):
-            HMM(2, emission="gaussian", **settings).fit(scale.corpus(tmp_path, workers=2), groups="day")
+            scale.fit(HMM(2, emission="gaussian", **settings), scale.corpus(tmp_path, workers=2), groups="day")
     with pytest.raises(InputError, match="n_states"):
-        HMM(emission="gaussian").fit(scale.corpus(tmp_path, workers=2))
+        scale.fit(HMM(emission="gaussian"), scale.corpus(tmp_path, workers=2))
     (tmp_path / "part-2.csv").write_text("day,a\n1,2\n")
     with pytest.raises(InputError, match=r"part-2.csv: expected the columns a, b of .*part-0.csv, got a"):
-        HMM(2, emission="gaussian").fit(scale.corpus(tmp_path, workers=2), groups="day")
+        scale.fit(HMM(2, emission="gaussian"), scale.corpus(tmp_path, workers=2), groups="day")
     (tmp_path / "part-0.csv").write_text("day,a\n1,x\n")
     (tmp_path / "part-1.csv").write_text("day,a\n1,2\n")
     with pytest.raises(InputError, match="expected symbols of one type in all files"):
-        HMM(2).fit(scale.corpus(tmp_path, workers=2), groups="day")
+        scale.fit(HMM(2), scale.corpus(tmp_path, workers=2), groups="day")

@@ -164,10 +164,10 @@ def one_text(
 
 def test_what_does_not_fit_is_refused() -> None:
     assert json.loads(one_text("ab")[0])["sentences"][0]["tokens"][0]["label"] == "O"
-    with pytest.raises(ValueError, match="labels: expected numbers from 0 to 0"):
+    with pytest.raises(ValueError, match=r"^labels: "):
         one_text("ab", label=1)
     for bound, place in (((0, 3), (0, 1)), ((-1, 1), (0, 1)), ((1, 0), (0, 0)), ((0, 1), (0, 2)), ((0, 1), (-1, 1))):
-        with pytest.raises(ValueError, match="places: expected characters of the texts"):
+        with pytest.raises(ValueError, match=r"^places: "):
             one_text("ab", bound=bound, place=place)
-    with pytest.raises(ValueError, match="half of a surrogate pair"):
+    with pytest.raises(ValueError, match=r"^texts: "):
         one_text("a\ud800")

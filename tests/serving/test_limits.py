@@ -192,7 +192,7 @@ def test_models_that_no_request_can_ask_are_refused() -> None:
     import numpy as np
 
     numbers = tagline.HMM(2, emission="gaussian").fit([np.random.default_rng(0).normal(0, 1, (20, 1))])
-    with pytest.raises(InputError, match="reads numbers"):
+    with pytest.raises(InputError, match=r"^numbers: "):
         Shelf({"numbers": numbers})
     attributes = tagline.CRF().fit([[{"w": "a"}, {"w": "b"}]], [["A", "B"]])
     assert [served.name for served in Shelf({"attributes": attributes})] == ["attributes"]

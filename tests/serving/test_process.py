@@ -76,7 +76,7 @@ def test_the_client_answers_as_the_model(service: Any, crf: Any) -> None:
         assert client.tag(text).tokens == crf.tag(text).tokens
         streamed = list(client.stream([text] * 100, spans=True))
         assert [e["text"] for e in streamed[99]["entities"]] == [e.text for e in crf.tag(text).entities]
-        with pytest.raises(ServiceError, match="k_best") as refused:
+        with pytest.raises(ServiceError, match=r"^http://127\.0\.0\.1:\d+: .*k_best") as refused:
             client.predict_k_best(SENTENCES[:1], 1000)
         assert (refused.value.status, refused.value.problem["field"]) == (422, "k_best")
 
@@ -163,7 +163,7 @@ def test_a_port_that_is_taken_is_told(service: Any, model_file: Path) -> None:
     command = [sys.executable, "-m", "tagline", "serve", "-m", str(model_file), "--port", port]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
-    assert f"got 127.0.0.1 and {port}: Address already in use; choose another --port" in done.stderr
+    assert f"{port}: Address already in use" in done.stderr
 
 
 def test_small_answers_are_sent_at_once() -> None:

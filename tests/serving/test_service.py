@@ -171,7 +171,7 @@ def test_a_slow_first_call_is_forgotten() -> None:
 
 def test_no_service_without_the_core(crf: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tagline.compiled.core", None)
-    with pytest.raises(TaglineError, match="the compiled core is missing"):
+    with pytest.raises(TaglineError, match='"naive"'):
         create_app({"names": crf})
 
 
@@ -189,7 +189,7 @@ def test_a_token_is_asked_for(crf: Any) -> None:
 
 def test_no_open_door_without_a_token() -> None:
     for host in ("0.0.0.0", "::", "192.168.1.4", "example.org"):
-        with pytest.raises(InputError, match="--token-file"):
+        with pytest.raises(InputError, match=r"^--host: .*--token-file"):
             check_exposure(host, None, insecure=False)
         check_exposure(host, "secret", insecure=False)
         check_exposure(host, None, insecure=True)
@@ -270,7 +270,7 @@ def test_the_description_of_the_answer_is_the_answer(client: Any) -> None:
 
 def test_models_are_named() -> None:
     assert named_models(["a/b.c.tagline", "x=y=z"]) == {"b": "a/b.c.tagline", "x": "y=z"}
-    with pytest.raises(InputError, match="'b' twice"):
+    with pytest.raises(InputError, match=r"^-m: .*'b'"):
         named_models(["b.tagline", "other/b.tagline"])
 
 

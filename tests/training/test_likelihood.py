@@ -153,21 +153,21 @@ def test_a_sentence_without_a_legal_path_is_named():
     labels = problem.targets.labels.copy()
     labels[4] = -1
     likelihood = Likelihood(problem.structure, problem.features, Targets(labels, allowed), problem.rules)
-    with pytest.raises(InputError, match="sentence 1"):
+    with pytest.raises(InputError, match=r"^sentence 1: "):
         likelihood(np.zeros(likelihood.size))
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "place"),
     [
-        (lambda p: Targets(p.targets.labels + np.int32(9)), "numbers of labels"),
-        (lambda p: Targets(p.targets.labels[:-1]), "expected"),
-        (lambda p: Targets(p.targets.labels, weights=np.ones(3)), "weights"),
+        (lambda p: Targets(p.targets.labels + np.int32(9)), r"^labels: "),
+        (lambda p: Targets(p.targets.labels[:-1]), r"^bounds: "),
+        (lambda p: Targets(p.targets.labels, weights=np.ones(3)), r"^weights: "),
     ],
 )
-def test_wrong_targets_are_refused(change, message):
+def test_wrong_targets_are_refused(change, place):
     problem = make_problem(0)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=place):
         Likelihood(problem.structure, problem.features, change(problem))
 
 

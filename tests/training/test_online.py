@@ -110,11 +110,11 @@ def test_wrong_settings():
     problem = make_problem(0)
     likelihood = Likelihood(problem.structure, problem.features, problem.targets)
     start = np.zeros(likelihood.size)
-    with pytest.raises(InputError, match="type: expected 0, 1 or 2, got 3"):
+    with pytest.raises(InputError, match=r"^type: "):
         pa(likelihood, start, type=3)
-    with pytest.raises(InputError, match="c: expected a positive number"):
+    with pytest.raises(InputError, match=r"^c: "):
         pa(likelihood, start, c=0)
-    with pytest.raises(InputError, match="gamma: expected a positive number"):
+    with pytest.raises(InputError, match=r"^gamma: "):
         arow(likelihood, start, gamma=-1)
-    with pytest.raises(ValueError, match="rule: expected ap, pa or arow"):
+    with pytest.raises(ValueError, match=r"^rule: "):
         _core.Online32(likelihood.core, "mira")

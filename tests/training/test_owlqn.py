@@ -137,11 +137,11 @@ def test_a_gradient_that_lies_ends_the_run() -> None:
 
 
 def test_wrong_arguments() -> None:
-    with pytest.raises(InputError, match=r"c1: expected finite numbers, 0 or more, got -2\.0"):
+    with pytest.raises(InputError, match=r"^c1: "):
         owlqn(logistic_loss(0), np.zeros(12), c1=-2.0)
-    with pytest.raises(InputError, match=r"c1: expected one number or 12, one a weight, got float64 \[3\]"):
+    with pytest.raises(InputError, match=r"^c1: "):
         owlqn(logistic_loss(0), np.zeros(12), c1=np.ones(3))
-    with pytest.raises(InputError, match="memory: expected at least one step, got -1"):
+    with pytest.raises(InputError, match=r"^memory: "):
         owlqn(logistic_loss(0), np.zeros(12), c1=1.0, memory=-1)
 
 

@@ -267,18 +267,18 @@ def test_ctrl_c_in_an_evaluation_of_a_real_algorithm(method: Any, at: int) -> No
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("settings", "place"),
     [
-        ({"epsilon": -1e-5}, "epsilon: expected 0 or more, got -1e-05"),
-        ({"delta": math.nan}, "delta: expected 0 or more, got nan"),
-        ({"period": -1}, "period: expected 0 or more, got -1"),
-        ({"max_iterations": -1}, "max_iterations: expected 0 or more, got -1"),
-        ({"max_seconds": -0.5}, "max_seconds: expected 0 or more, got -0.5"),
-        ({"patience": 0, "dev": lambda w: 0.0}, "patience: expected 1 or more, got 0"),
+        ({"epsilon": -1e-5}, r"^epsilon: "),
+        ({"delta": math.nan}, r"^delta: "),
+        ({"period": -1}, r"^period: "),
+        ({"max_iterations": -1}, r"^max_iterations: "),
+        ({"max_seconds": -0.5}, r"^max_seconds: "),
+        ({"patience": 0, "dev": lambda w: 0.0}, r"^patience: "),
     ],
 )
-def test_wrong_settings(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_wrong_settings(settings: dict[str, Any], place: str) -> None:
+    with pytest.raises(InputError, match=place):
         watched(**settings)
 
 

@@ -188,10 +188,10 @@ def test_same_seed_same_weights():
 def test_wrong_arguments():
     problem = make_problem(0)
     likelihood = Likelihood(problem.structure, problem.features, problem.targets)
-    with pytest.raises(InputError, match="batch: expected 1 to 4"):
+    with pytest.raises(InputError, match=r"^batch: "):
         sgd(likelihood, np.zeros(likelihood.size), batch=0)
-    with pytest.raises(InputError, match="rate: expected a positive number"):
+    with pytest.raises(InputError, match=r"^rate: "):
         sgd(likelihood, np.zeros(likelihood.size), rate=-1.0)
     descent = _core.Descent32(likelihood.core, 0.0, 0.0)
-    with pytest.raises(ValueError, match="order: expected numbers of sentences"):
+    with pytest.raises(ValueError, match=r"^order: "):
         descent.run(np.array([99]), 1, 0.1, 0.0)

@@ -192,22 +192,22 @@ def test_nothing_else_is_changed() -> None:
 def test_wrong_arguments_are_refused() -> None:
     c = case(1, 10, "float32", "one", True, [0, 1], 2)
     wrong = {
-        "used\\[1\\]: expected another slot": replace(c, used=np.array([0, 2])),
-        "used\\[0\\]: expected another slot from 0 to 4, got 5": replace(c, used=np.array([5, 0])),
-        "used: expected int64": replace(c, used=np.array([0.0, 1.0])),
-        "slot: expected less than 5": replace(c, slot=5),
-        "smooth: expected float64 \\[10\\], got float64 \\[9\\]": replace(c, smooth=c.smooth[:9]),
-        "weights: expected float64": replace(c, weights=c.weights.astype(np.float32)),
-        "weights_before: expected float64": replace(c, before=np.zeros(11)),
-        "c1: expected float64 \\[10\\], got float64 \\[2\\]": replace(c, c1=np.zeros(2)),
-        "diagonal: expected float64": replace(c, diagonal=np.ones(3)),
-        "memory: expected float": replace(c, memory=np.zeros((2, 5, 9), np.float32)),
-        "smooth: expected a C-contiguous": replace(c, smooth=np.zeros(20)[::2]),
+        "used\\[1\\]: ": replace(c, used=np.array([0, 2])),
+        "used\\[0\\]: ": replace(c, used=np.array([5, 0])),
+        "used: ": replace(c, used=np.array([0.0, 1.0])),
+        "slot: ": replace(c, slot=5),
+        "smooth: .*\\[9\\]": replace(c, smooth=c.smooth[:9]),
+        "weights: ": replace(c, weights=c.weights.astype(np.float32)),
+        "weights_before: ": replace(c, before=np.zeros(11)),
+        "c1: ": replace(c, c1=np.zeros(2)),
+        "diagonal: ": replace(c, diagonal=np.ones(3)),
+        "memory: ": replace(c, memory=np.zeros((2, 5, 9), np.float32)),
+        "smooth: .*C-contiguous": replace(c, smooth=np.zeros(20)[::2]),
     }
-    for message, arguments in wrong.items():
-        with pytest.raises(ValueError, match=message):
+    for place, arguments in wrong.items():
+        with pytest.raises(ValueError, match=place):
             run_measure(arguments)
-    with pytest.raises(ValueError, match="of_s: expected float64 \\[2\\], got float64 \\[3\\]"):
+    with pytest.raises(ValueError, match=r"^of_s: "):
         run_move(replace(c, of_s=np.zeros(3)))
     read_only = np.zeros(10)
     read_only.flags.writeable = False

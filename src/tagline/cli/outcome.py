@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tagline.cli.progress import duration
 from tagline.cli.render import score_lines
 from tagline.evaluation.report import Report
-from tagline.models.contract import Model
+from tagline.models.contract import Model, Summary
 from tagline.models.recipes import Recipe
 
 
@@ -35,6 +36,11 @@ class Training:
     dev: Report | None
     config: str | None = None
 
+    @cached_property
+    def summary(self) -> Summary:
+        """The model in a few numbers."""
+        return self.model.summary()
+
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended it."""
@@ -43,7 +49,7 @@ class Training:
     @property
     def reason(self) -> str:
         """Why training stopped."""
-        return str(self.model.summary().training["reason"])
+        return str(self.summary.training["reason"])
 
     @property
     def size(self) -> int:
@@ -52,7 +58,7 @@ class Training:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the facts as plain numbers, lists and strings."""
-        summary, best = self.model.summary(), self.model.best_pass_
+        summary, best = self.summary, self.model.best_pass_
         return {
             "model": self.path,
             "bytes": self.size,
@@ -72,7 +78,7 @@ class Training:
 
 def report_lines(done: Training) -> list[str]:
     """Say how training ended, how good the model is, and what to try next."""
-    summary = done.model.summary()
+    summary = done.summary
     lines = [*summary.training.get("notes", ())]
     if done.reason == "counted":
         lines.append(f"counted, {duration(done.seconds)} in all")

@@ -21,7 +21,6 @@ from tagline.models.dev_score import score_facts
 from tagline.models.files import TrainingFacts
 from tagline.models.recipes import Recipe, Reporter
 from tagline.models.registry import Kind, kind_named, kinds
-from tagline.models.remote import RemoteCorpus
 from tagline.readers.corpus import Corpus
 from tagline.readers.detection import detect
 from tagline.readers.training_files import LabelledFiles
@@ -140,7 +139,7 @@ def _refuse(name: str, kind: Kind) -> None:
     raise InputError(f"{name}: expected an option of --model {kind.name} ({takes}), got another")
 
 
-def _remote(train: str, reading: LabelledFiles, how: Mapping[str, Any], tell: Reporter) -> RemoteCorpus:
+def _remote(train: str, reading: LabelledFiles, how: Mapping[str, Any], tell: Reporter) -> Any:
     """The sentences, for workers."""
     from tagline.scale.corpora import corpus
 

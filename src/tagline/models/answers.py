@@ -209,7 +209,7 @@ class ChainModel(TextModel, DescribedModel):
             min_probability: spans that are less probable are left out.
         """
         names = tuple(self._names())
-        X = as_sentences(X)
+        X = as_sentences(X) if self._finishes else X  # which reads them again
         if not (marginals or spans):
             return _numbered(names, self.predict(X, **inputs))
         reading = self._reading(min_probability) if spans else None
@@ -251,10 +251,11 @@ class ChainModel(TextModel, DescribedModel):
             known: for each sentence a list with, for each token, its label, a set of labels, or None where nothing is
                 known; every answer keeps to it.
         """
-        X = as_sentences(X)
+        names = self.labels_
+        X = as_sentences(X) if self._finishes else X  # which reads them again
         labellings: list[list[str]] = []
         for chain in self._scored(X, known=known, **inputs):
-            labellings.extend(label_lists(self._questions.viterbi(chain).labels, chain.offsets, self.labels_))
+            labellings += label_lists(self._questions.viterbi(chain).labels, chain.offsets, names)
         return PerSentence(self._finished(X, labellings, known) if self._finishes else labellings)
 
     def predict_single(self, x: Any, *, known: Any = None, **inputs: Any) -> list[str]:

@@ -115,6 +115,14 @@ class Reading:
         return np.array([spans.sentence, spans.start, spans.end, spans.numbered(self.types)], np.int64)
 
 
+def reading_of(model: Any) -> Reading | None:
+    """How the labels of a model make spans; None where they make none, or the model does not know their chances."""
+    try:
+        return Reading.of([str(label) for label in model.labels_], model.scheme_name) if model.finds_spans else None
+    except InputError:
+        return None
+
+
 @lru_cache(maxsize=64)  # else a fifth to a third of the time in which one short sentence is answered
 def _reading(names: tuple[str, ...], tag_scheme: Scheme | None) -> Reading:
     if tag_scheme is None:

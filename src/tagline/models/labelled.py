@@ -266,7 +266,7 @@ def prepare(
         skip_empty: leave out sentences without tokens.
         needs_scheme: whether the model cannot do without a tag scheme, for messages.
     """
-    names_of = names or (lambda labelled: complete_labels(used_labels(labelled), scheme))
+    names_of, given = names or (lambda labelled: complete_labels(used_labels(labelled), scheme)), labelled
     sizes = check_sample_weight(sample_weight, labelled.num_sentences)
     labels, rules = _names_and_rules(names_of, labelled, scheme)
     remedy = "" if needs_scheme else ", or scheme=None for no rules"
@@ -278,7 +278,8 @@ def prepare(
     if not len(sentences):
         raise InputError(f"y: expected sentences to learn from, got none; {notes[0] if notes else 'X is empty'}")
     labelled = labelled.take(sentences)
-    labels, rules = _names_and_rules(names_of, labelled, scheme)  # of the sentences that are left, and as repaired
+    if labelled is not given:  # of the sentences that are left, and as repaired
+        labels, rules = _names_and_rules(names_of, labelled, scheme)
     weights = sentence_weights(None if sizes is None else sizes[sentences], label_weights, labelled, labels)
     return Lesson(sentences, labelled, labels, scheme, rules, weights, notes)
 

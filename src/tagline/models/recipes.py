@@ -16,7 +16,6 @@ from tagline.errors import InputError
 from tagline.features.documents import MARKER, named_documents, stated_documents
 from tagline.models.contract import Model
 from tagline.models.registry import Kind, kinds
-from tagline.models.remote import RemoteCorpus
 from tagline.models.settings import RunFiles
 from tagline.readers.corpus import TAG, Corpus
 from tagline.readers.corpus_summary import FEW, counted, label_counts, seldom_labels
@@ -117,7 +116,7 @@ class Recipe:
             self.tell.say(f"looking at the column {corpus.names[0]} alone; --model crf looks at the others, too")
         return corpus
 
-    def read_remote(self, data: RemoteCorpus, dev: Corpus | None) -> Any:
+    def read_remote(self, data: Any, dev: Corpus | None) -> Any:
         """Take sentences that other processes hold."""
         if not self.remote:
             able = [name for name, kind in kinds().items() if kind.recipe_class.remote]
@@ -127,8 +126,8 @@ class Recipe:
     def fit(self, data: Any, dev: Corpus | None) -> Model:
         """Train."""
         self.tell.stage("counting")
-        fitted: Model = self.model.fit(data, **self.run_files())
-        return fitted
+        learned: Model = fitted(self.model, data, **self.run_files())
+        return learned
 
     def introduce(self, data: Any) -> None:
         """Say how much there is to learn from."""
@@ -137,6 +136,11 @@ class Recipe:
             self.tell.say(f"skipped {len(self.problems)} broken sentences; the first: {self.problems[0]}")
         if isinstance(data, Corpus) and TAG in data.columns and (seldom := seldom_labels(label_counts(data))):
             self.tell.say(f"labels seen fewer than {FEW} times, which are hardly learned: {counted(seldom)}")
+
+
+def fitted(model: Any, data: Any, **arguments: Any) -> Any:
+    """Train on sentences; those that other processes hold train a model themselves."""
+    return data.fit(model, **arguments) if hasattr(data, "fit") else model.fit(data, **arguments)
 
 
 def check_progress(model: Any, noun: str, *, resumable: bool = False) -> None:

@@ -20,6 +20,8 @@ def as_sentences(X: Any) -> Any:
     """
     if isinstance(X, Corpus) or is_foreign(X):
         return as_corpus(X)
+    if hasattr(X, "fit"):  # files that workers read, not sentences: going through them says what trains on them
+        iter(X)
     if _is_read_once(X):
         X = list(X)
     if isinstance(X, list) and any(type(x) is not list and _is_read_once(x) for x in X):

@@ -15,7 +15,7 @@ from tagline.checks import check_number, check_switch, is_listing, shown_value
 from tagline.errors import InputError
 from tagline.models.contract import Input
 from tagline.models.cutting import AUTO, cut_for
-from tagline.models.entities import Reading
+from tagline.models.entities import reading_of
 from tagline.models.known_spans import KnownSpans
 from tagline.readers.corpus import Corpus
 from tagline.readers.raw_text import corpus_of_texts
@@ -219,7 +219,7 @@ class TextModel:
         check_switch("split", split)
         check_number("min_probability", min_probability, least=0, most=1, wanted="a number from 0 to 1")
         _refuse(model.input_)
-        cut, reading = cut_for(model, tokens), _reading(model)
+        cut, reading = cut_for(model, tokens), reading_of(model)
         tagged: list[TaggedText] = []
         for block in _blocks(texts):
             sentences = [split_sentences(text) if split else [(0, len(text))] for text in block]
@@ -241,14 +241,6 @@ class TextModel:
             )
             tagged.extend(_tagged(block, sentences, corpus, arrays))
         return tagged
-
-
-def _reading(model: Any) -> Reading | None:
-    """How the labels of a model make spans; None where they make none, or the model does not know their chances."""
-    try:
-        return Reading.of([str(label) for label in model.labels_], model.scheme_name) if model.finds_spans else None
-    except InputError:
-        return None
 
 
 def _refuse(needs: Input) -> None:

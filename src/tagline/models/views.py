@@ -170,22 +170,32 @@ def _number(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
-@dataclass(frozen=True, repr=False)
-class Outline(Readable):
-    """What can be said of a model of any kind: its labels, and how it was trained."""
+class ModelSummary(Readable):
+    """A model in a few numbers: what the summaries of all kinds, which are dataclasses, have in common."""
 
     labels: list[str]
     training: dict[str, Any]
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, lists and strings."""
-        return asdict(self)
+        return asdict(self)  # type: ignore[call-overload, no-any-return]
 
     def line(self) -> str:
         """Say in one line what there is."""
         return f"{len(self.labels)} labels"
 
+    def lines(self) -> list[str]:
+        """Write a line for each fact but those of training."""
+        return [f"labels      {len(self.labels)}: {' '.join(self.labels)}"]
+
     def text(self) -> str:
         """Write a line for each fact."""
-        lines = [f"labels      {len(self.labels)}: {' '.join(self.labels)}", *training_lines(self.training)]
-        return "\n".join(lines) + "\n"
+        return "\n".join([*self.lines(), *training_lines(self.training)]) + "\n"
+
+
+@dataclass(frozen=True, repr=False)
+class Outline(ModelSummary):
+    """What can be said of a model of any kind: its labels, and how it was trained."""
+
+    labels: list[str]
+    training: dict[str, Any]

@@ -9,17 +9,19 @@ if TYPE_CHECKING:
     from tagline.scale.batches import BatchTagger, tag, udf
     from tagline.scale.cluster import Cluster, Node, connected
     from tagline.scale.corpora import ShardedCorpus, corpus
+    from tagline.scale.fitting import fit
     from tagline.scale.replicas import deployment
 
 _HOMES = {
     "tagline.scale.cluster": ("Cluster", "Node", "connected"),
     "tagline.scale.corpora": ("ShardedCorpus", "corpus"),
+    "tagline.scale.fitting": ("fit",),
     "tagline.scale.replicas": ("deployment",),
     "tagline.scale.batches": ("BatchTagger", "tag", "udf"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = ["BatchTagger", "Cluster", "Node", "ShardedCorpus", "connected", "corpus", "deployment", "tag", "udf"]
+__all__ = ["BatchTagger", "Cluster", "Node", "ShardedCorpus", "connected", "corpus", "deployment", "fit", "tag", "udf"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""A corpus of many files, which workers read and hold: what `fit` takes in the place of sentences."""
+"""A corpus of many files, which workers read and hold: what `scale.fit` trains on."""
 
 from __future__ import annotations
 
@@ -7,32 +7,39 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tagline.checks import check_whole
 from tagline.errors import InputError
-from tagline.models.remote import RemoteCorpus, RemoteLesson, RemoteSeries, SeriesWanted, Tally
 from tagline.readers import format_of, read
 from tagline.readers.corpus import TAG, Corpus
 from tagline.readers.tabular import Table, is_csv, read_csv
 from tagline.readers.training_files import LabelledFiles
 from tagline.scale.cluster import Cluster, connected
-from tagline.scale.crf import Overview, Setting, Tell, crf_lesson, look_over
+from tagline.scale.crf import Overview, RemoteLesson, Setting, Tell, crf_lesson, look_over
 from tagline.scale.shards import fetched, read_shard, shards
 from tagline.training.running.progress import Reporter
+
+if TYPE_CHECKING:
+    from tagline.scale.series import ShardedSeries
+    from tagline.scale.tallies import Tally
 
 logger = logging.getLogger("tagline.scale")
 
 MOST_WORKERS = 4096
 
 
-class ShardedCorpus(RemoteCorpus):
-    """Files of labelled sentences, for workers; `corpus` makes it, and models take it in the place of sentences.
+class ShardedCorpus:
+    """Files of labelled sentences, for workers; `corpus` makes it, and `scale.fit` trains a model on it.
 
     Attributes:
         setting: which files, how many workers.
         address: of a Ray cluster; None for that of RAY_ADDRESS, or a Ray that is started on this machine.
         tell, say: called with what is being done before the first pass, and with what was found.
+        num_tokens: N, once they were read.
+        fingerprint: of sentences and labels, once they were read; empty before.
+        columns: of tables, those to learn from; none for all of them.
+        reporter: hears how training elsewhere goes; None for the model's own.
 
     >>> import tempfile
     >>> from tagline import datasets, readers
@@ -46,11 +53,30 @@ class ShardedCorpus(RemoteCorpus):
         self.setting, self.address = setting, address
         self.tell: Tell = logger.info
         self.say: Tell = logger.info
-        self._sentences = 0
+        self._sentences, self.num_tokens, self.fingerprint = 0, 0, ""
+        self.columns: tuple[str, ...] = ()
+        self.reporter: Reporter | None = None
+
+    def fit(self, model: Any, **arguments: Any) -> Any:
+        """Train a model; see `tagline.scale.fit`."""
+        from tagline.scale.fitting import fit
+
+        return fit(model, self, **arguments)
+
+    def __iter__(self) -> Iterator[Any]:
+        raise InputError(
+            "X: expected sentences in this process, got files that workers read; pass them to tagline.scale.fit(model, "
+            "corpus), or read them into a Corpus"
+        )
 
     @contextmanager
     def crf_lesson(self, crf: Any, extraction: Any) -> Iterator[RemoteLesson]:
-        """Have the sentences read and held as long as a CRF is trained."""
+        """Have the sentences read and held as long as a CRF is trained.
+
+        Arguments:
+            crf: the estimator, for its settings.
+            extraction: its way to features.
+        """
         with self._connected() as cluster:
             overview = self._looked_over(crf.scheme, crf.on_illegal)
             setting = replace(self.setting, workers=self.setting.workers or cluster.cpus // self.setting.threads or 1)
@@ -81,13 +107,13 @@ class ShardedCorpus(RemoteCorpus):
             return form != "text" and TAG in read(path, form, encoding=files.encoding).names
 
     @contextmanager
-    def series(self, wanted: SeriesWanted, algorithm: str) -> Iterator[RemoteSeries]:
-        """Have observations without labels read and held as long as an HMM is trained."""
+    def series(self, family: str, group: str | None, algorithm: str) -> Iterator[ShardedSeries]:
+        """Have observations without labels read and held as long as an HMM is trained; arguments as of `Reading`."""
         from tagline.scale.series import Reading, sharded_series
 
         with self._connected() as cluster:
             setting = replace(self.setting, workers=self.setting.workers or cluster.cpus // self.setting.threads or 1)
-            with sharded_series(setting, Reading(wanted, self.columns), algorithm, self.tell) as series:
+            with sharded_series(setting, Reading(family, group, self.columns), algorithm, self.tell) as series:
                 self._sentences, self.num_tokens, self.fingerprint = series.sentences, series.tokens, series.fingerprint
                 files = len(self.setting.shards)
                 self.say(f"learning from {series.sentences:,} sentences, {series.tokens:,} tokens, of {files:,} files")
@@ -166,8 +192,9 @@ def corpus(
         columns: of tables (.csv, .tsv), those to learn from; all of them if left out.
 
     The weights of a model depend on the sentences, not on how many workers hold them. `CRF`, `MEMM`, `MaxEnt`, `HMM`,
-    `TrigramTagger`, `BiLSTMCRF` and `TransformerCRF` learn from it: ``CRF("pos").fit(scale.corpus(…))``. Of files
-    without labels an `HMM` learns hidden states: ``HMM(3, emission="gaussian").fit(scale.corpus("*.csv"))``.
+    `TrigramTagger`, `BiLSTMCRF` and `TransformerCRF` learn from it: ``scale.fit(CRF("pos"), scale.corpus(…))``. Of
+    files without labels an `HMM` learns hidden states:
+    ``scale.fit(HMM(3, emission="gaussian"), scale.corpus("*.csv"))``.
 
     >>> import tempfile
     >>> from tagline import datasets, readers

@@ -24,7 +24,6 @@ from tagline.features.weights import Structure
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.fitting import precision_for
 from tagline.models.crf.parameters import Parameters
-from tagline.models.remote import RemoteLesson
 from tagline.ragged import row_offsets
 from tagline.readers.training_files import LabelledFiles
 from tagline.scale.averaging import AveragedPasses, Descents
@@ -264,6 +263,25 @@ class SharedLikelihood:
             tree.add(part.branch, (part.value, part.dense(self.size)))
         value, vector = tree.total
         return float(value), vector if vector.flags.writeable else vector.copy()
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteLesson:
+    """What a feature CRF is trained with.
+
+    Attributes:
+        start: labels, names and weights, all 0, as a CRF has them (`Parameters`).
+        likelihood: what an algorithm asks for objective and gradient; it has what `training.likelihood.Likelihood` has
+            for algorithms that know no single sentence.
+        sentences, tokens: how many there are.
+        notes: what was repaired or dropped.
+    """
+
+    start: Any
+    likelihood: Any
+    sentences: int
+    tokens: int
+    notes: tuple[str, ...] = ()
 
 
 @contextmanager

@@ -23,7 +23,6 @@ from tagline.models.hmm.emissions.observations import check_observations
 from tagline.models.hmm.lanes import Lane
 from tagline.models.hmm.tables import NO_TABLE, read_series
 from tagline.models.provenance import fingerprint
-from tagline.models.remote import RemoteSeries, SeriesWanted
 from tagline.ragged import offsets_of
 from tagline.readers import format_of, read
 from tagline.readers.corpus import Corpus
@@ -41,15 +40,22 @@ from tagline.types import Float64Array, IntArray
 
 @dataclass(frozen=True)
 class Reading:
-    """How shards are read: columns of tables (none for all), the column of groups, the family of emissions."""
+    """How shards are read.
 
-    wanted: SeriesWanted
+    Attributes:
+        family: of the emissions that are to be learned.
+        group: the column of tables that says which sentence a row belongs to; None for one sentence a table.
+        columns: of tables, those to learn from; none for all.
+    """
+
+    family: str
+    group: str | None = None
     columns: tuple[str, ...] = ()
 
     @property
     def symbols(self) -> bool:
         """Whether symbols are observed."""
-        return self.wanted.family == "categorical"
+        return self.family == "categorical"
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +98,10 @@ def read_part(shard: Shard, files: LabelledFiles, how: Reading) -> Part:
         columns: tuple[str, ...] = ()
         if is_csv(path, files.form):
             table = read_csv(path, encoding=files.encoding, form=files.form)
-            columns = how.columns or tuple(name for name in table.names if name != how.wanted.group)
-            group = () if how.wanted.group is None else (how.wanted.group,)
+            columns = how.columns or tuple(name for name in table.names if name != how.group)
+            group = () if how.group is None else (how.group,)
             kept = Table((*columns, *group), table.__getitem__, len(table), shard.path)
-            series = read_series(kept, groups=how.wanted.group, layout=NO_TABLE, symbols=how.symbols)
+            series = read_series(kept, groups=how.group, layout=NO_TABLE, symbols=how.symbols)
             X, lengths = series.X, series.lengths
         else:
             X, lengths = _sentences(path, files, how), None
@@ -103,12 +109,12 @@ def read_part(shard: Shard, files: LabelledFiles, how: Reading) -> Part:
         if how.symbols:
             symbols, values, offsets = Symbols.read(X, lengths)
             return Part(values, offsets, symbols, columns, mark)
-        values, offsets = check_observations(how.wanted.family, X, lengths)
+        values, offsets = check_observations(how.family, X, lengths)
         return Part(values, offsets, None, columns, mark)
 
 
 def _sentences(path: str, files: LabelledFiles, how: Reading) -> Corpus:
-    if not how.symbols or how.wanted.group is not None:
+    if not how.symbols or how.group is not None:
         what = "numbers" if not how.symbols else "a column of groups"
         raise InputError(f"{path}: expected a table, .csv or .tsv, with {what}, got sentences")
     return read(path, format_of(path, files.form), encoding=files.encoding)
@@ -121,7 +127,7 @@ def survey_part(shard: Shard, files: LabelledFiles, how: Reading) -> SeriesSurve
     if part.symbols is not None:
         counts = np.bincount(part.values[part.values >= 0], minlength=len(part.symbols))
     else:
-        present = int(FAMILIES[how.wanted.family].present(part.values).sum())
+        present = int(FAMILIES[how.family].present(part.values).sum())
     return SeriesSurvey(
         len(part.offsets) - 1,
         int(part.offsets[-1]),
@@ -145,7 +151,7 @@ def find_cuts(shard: Shard, files: LabelledFiles, how: Reading, targets: Sequenc
 def present_rows(shard: Shard, files: LabelledFiles, how: Reading, numbers: IntArray) -> NDArray[Any]:
     """Return some of the observations that are not missing, by their numbers among these."""
     values = read_part(shard, files, how).values
-    return np.asarray(values[np.flatnonzero(FAMILIES[how.wanted.family].present(values))[numbers]])
+    return np.asarray(values[np.flatnonzero(FAMILIES[how.family].present(values))[numbers]])
 
 
 # On workers.
@@ -223,8 +229,18 @@ class SeriesHolder:
 # On the driver.
 
 
-class ShardedSeries(RemoteSeries):
-    """Observations of shards that workers hold."""
+class ShardedSeries:
+    """Observations without labels that workers hold.
+
+    Attributes:
+        sentences, tokens: how many there are.
+        columns: of tables, that are observed; none where words of sentences are.
+        symbols: what is observed, by number, where emissions are categorical; else None.
+        counts: ``[V]``, how often each symbol occurs; None where there are none.
+        present: observations that are not missing altogether.
+        whole: whether no number is missing.
+        fingerprint: of all observations.
+    """
 
     def __init__(self, setting: Setting, how: Reading, surveys: Sequence[SeriesSurvey], algorithm: str) -> None:
         self._setting, self._how, self._surveys = setting, how, surveys
@@ -233,7 +249,9 @@ class ShardedSeries(RemoteSeries):
         self.columns = surveys[0].columns
         self.present = sum(part.present for part in surveys)
         self.whole = all(part.whole for part in surveys)
-        self.symbols, self.counts = _joined_symbols(setting, surveys) if how.symbols else (None, None)
+        found = _joined_symbols(setting, surveys) if how.symbols else None
+        self.symbols: tuple[Any, ...] | None = None if found is None else found[0]
+        self.counts: IntArray | None = None if found is None else found[1]
         marks = [part.fingerprint for part in surveys]
         joined = hashlib.blake2b("".join(marks).encode(), digest_size=8).hexdigest()
         self.fingerprint = marks[0] if len(marks) == 1 else joined
@@ -247,14 +265,14 @@ class ShardedSeries(RemoteSeries):
         pieces = [tuple(lane) for lane in pieces_of_lanes(setting.shards, cuts, self._lanes)]
         symbols = None if self.symbols is None else Symbols.of(self.symbols)
         nothing = np.zeros((0, self._surveys[0].width)) if symbols is None else np.zeros(0, np.int64)
-        if self._how.wanted.family == "multinomial":
+        if self._how.family == "multinomial":
             nothing = nothing.astype(np.int64)
         rest = setting.files, self._how, symbols, nothing, algorithm, setting.threads
         runs = spread(self._lanes, setting.workers)
         return [SeriesJob(tuple(pieces[first:last]), first, *rest) for first, last in runs]
 
     def rows(self, numbers: IntArray) -> NDArray[Any]:
-        """Return some of the observations that are present."""
+        """Return some of the observations that are present, by their numbers among these, ascending."""
         ends = np.cumsum([part.present for part in self._surveys])
         starts = ends - [part.present for part in self._surveys]
         own = [numbers[(numbers >= first) & (numbers < last)] - first for first, last in zip(starts, ends, strict=True)]

@@ -9,16 +9,47 @@ import numpy as np
 
 from tagline.models.hmm.counting import count_states
 from tagline.models.labelled import numbered, read_labels
-from tagline.models.remote import Tally
 from tagline.models.sentences import words_of
 from tagline.models.trigram.counts import TrigramCounts
 from tagline.models.trigram.parameters import begin_high
+from tagline.readers.rules import Rules
 from tagline.readers.training_files import LabelledFiles
 from tagline.scale.cluster import import_ray
 from tagline.scale.crf import Overview, Setting
 from tagline.scale.shards import Shard, read_shard
 from tagline.scale.surveys import Settlement
 from tagline.types import IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Words and labels, counted.
+
+    Attributes:
+        labels: K of them, sorted.
+        scheme, rules: the tag scheme and what it allows; None for no rules.
+        sentences: that were counted.
+        words: V of them, in the order of their first use.
+        start, seen: ``[K]``, how many sentences begin with each label, and how many tokens have it.
+        pairs: ``[K, K]``, how often labels follow each other.
+        word_ids, word_labels, word_counts: ``[E]``, distinct pairs of word and label, ascending, and their counts.
+        grams: trigrams of states, where they were asked for: labels, and K further ones for words with a capital.
+        notes: what was repaired or dropped.
+    """
+
+    labels: tuple[str, ...]
+    scheme: str | None
+    rules: Rules | None
+    sentences: int
+    words: tuple[str, ...]
+    start: IntArray
+    seen: IntArray
+    pairs: IntArray
+    word_ids: IntArray
+    word_labels: IntArray
+    word_counts: IntArray
+    grams: tuple[IntArray, IntArray] | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -108,11 +108,11 @@ def answer_requests(
         inputs: dict[str, Any] = {} if known is None else {"known": known}
         if prepared.texts and served.needs.documents:  # a text is one document, as it is for `model.tag`
             inputs["documents"] = np.diff(prepared.items)
+        questions = {"spans": True, "min_probability": asked.min_probability} if spans else {}
         if asked.asks_more:
-            said = _in_detail(served, prepared, asked, spans, inputs)
+            said = _in_detail(served, prepared, asked, questions, inputs)
         else:
-            chance = {"min_probability": asked.min_probability} if spans else {}
-            said = Said(served.model.answer_arrays(prepared.X, spans=spans, **chance, **inputs))
+            said = Said(served.model.answer_arrays(prepared.X, **questions, **inputs))
         items = _items(prepared, said, requests)
         rows = zip(pairwise(prepared.requests), prepared.tokens, strict=True)
         return [Written(b",".join(items[first:last]), tokens) for (first, last), tokens in rows]
@@ -214,13 +214,14 @@ def known_labels(served: ServedModel, requests: Sequence[ModelRequest], prepared
 # What the model says.
 
 
-def _in_detail(served: ServedModel, prepared: Prepared, asked: TagRequest, spans: bool, inputs: dict[str, Any]) -> Said:
-    chance = {"min_probability": asked.min_probability} if spans else {}
+def _in_detail(
+    served: ServedModel, prepared: Prepared, asked: TagRequest, questions: dict[str, Any], inputs: dict[str, Any]
+) -> Said:
     model, X = served.model, prepared.X
-    answers = model.answer(X, marginals=asked.marginals, spans=spans, k_best=asked.k_best, **chance, **inputs)
+    answers = model.answer(X, marginals=asked.marginals, k_best=asked.k_best, **questions, **inputs)
     labellings = [[str(label) for label in answer.labels] for answer in answers]
     labels = np.array([served.numbers[label] for labelling in labellings for label in labelling], np.int64)
-    found = FoundSpans.of([answer.entities or [] for answer in answers]) if spans else None
+    found = FoundSpans.of([answer.entities or [] for answer in answers]) if questions else None
     arrays = AnswerArrays(tuple(served.labels), prepared.offsets, labels, spans=found)
     marginals = None
     if asked.marginals:

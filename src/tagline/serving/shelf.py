@@ -20,7 +20,7 @@ from tagline.errors import InputError, TaglineError
 from tagline.interop.formats import read_model
 from tagline.models.contract import Input, Model
 from tagline.models.cutting import cut_for
-from tagline.models.entities import Reading
+from tagline.models.entities import Reading, reading_of
 from tagline.readers.raw_text import Cut
 from tagline.serving.problems import ProblemError
 
@@ -89,10 +89,7 @@ class ServedModel:
     @cached_property
     def reading(self) -> Reading | None:
         """How the labels make spans; None where they make none, or the model does not know their chances."""
-        try:
-            return Reading.of(self.labels, self.model.scheme_name) if self.model.finds_spans else None
-        except InputError:
-            return None
+        return reading_of(self.model)
 
     @cached_property
     def needs(self) -> Input:

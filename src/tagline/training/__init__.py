@@ -5,8 +5,8 @@ objective with penalties (`objective`) on the walk that they share (`walk`, `cur
 `stochastic_descent` takes a few sentences a step; `auto` does both in turn. The algorithms of `online/` learn from
 mistakes. `iterative_scaling` solves
 for each weight on its own (`scaling_sums`). `likelihood` is the feature CRF's objective. `expectation_maximisation`
-climbs by the expected counts of HMMs (`expectations`). `monitor` watches and stops all but the last; `neural/` trains
-networks. What all of them share is in `running/`: callbacks, checkpoints, the journal, progress.
+climbs by the expected counts of HMMs (`expectations`); `neural/` trains networks. Each of them is an iterator of steps
+(`iteration`), and one `run` drives them all, with the callbacks, checkpoints, log and progress of `running/`.
 """
 
 from tagline.training.choices import (

@@ -59,7 +59,7 @@ def auto(
     both = BothPasses(likelihood, as_weights("start", start), c1, c2, passes, seed, settings)
     trained = run.finish(both)
     # Sentences that other processes hold are not asked once more.
-    return assessed(likelihood, trained, c1, c2) if isinstance(both.now, StochasticPasses) else trained
+    return assessed(likelihood, run, c1, c2) if isinstance(both.now, StochasticPasses) else trained
 
 
 class BothPasses(Algorithm):

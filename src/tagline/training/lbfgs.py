@@ -7,13 +7,13 @@ Hessian's diagonal replaces the scaled identity that H otherwise grows from, whi
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from tagline.training.iteration import Convergence
-from tagline.training.line_search import NOISE, Trial, wolfe
+from tagline.training.line_search import NOISE, backtrack, wolfe
 from tagline.training.objective import Objective
 from tagline.training.run import Run, Trained
 from tagline.training.walk import FAILED, Diagonal, Walk
@@ -70,21 +70,24 @@ class LBFGSWalk(Walk):
     The others are those of `Walk`.
     """
 
+    backtracks: ClassVar[bool] = False  # whether a step is only shortened, as where c1 bends the objective
+
     def __init__(self, *arguments: Any, max_linesearch: int = 20, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self.max_linesearch = max_linesearch
 
-    def search(self, slope: float, step: float) -> Trial | None:
-        """Find how far to go, from the slope at the start of a direction and the first step to try."""
-        return wolfe(self.attempt, self.value, slope, step, noise=self.noise, most=self.max_linesearch)
-
     def accepted(self) -> bool:
         while True:
             # The curvature gives a direction its length; before it is known, the step has a length of 1.
-            known = self.curvature.scale is not None or self.has_diagonal
+            known = self.curvature.scale is not None or len(self._diagonal) > 0
             step = 1.0 if known else 1 / max(self.gradient_norm, np.finfo(np.float64).tiny)
-            slope = self.aim(step)
-            if slope < 0 and self.search(slope, step) is not None:
+            slope, trial = self.aim(step), None
+            how: dict[str, Any] = {"noise": self.noise, "most": self.max_linesearch}
+            if slope < 0 and self.backtracks:
+                trial = backtrack(self.attempt, self.value, self.gradient_norm, step, **how)
+            elif slope < 0:
+                trial = wolfe(self.attempt, self.value, slope, step, **how)
+            if trial is not None:
                 self.accept()
                 return True
             if not len(self.curvature.used):

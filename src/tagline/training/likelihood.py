@@ -144,11 +144,22 @@ class Likelihood:
         """Whether all labels are known; where several are allowed, it is a difference of convex functions."""
         return bool((self.targets.labels >= 0).all())
 
-    def __call__(self, weights: Float64Array) -> tuple[float, Float64Array]:
-        """Return the value and the gradient ``[size]``."""
-        value, gradient = self._evaluate(weights, False)
+    def __call__(self, weights: Float64Array, *, curvature: bool = False) -> tuple[float, Float64Array]:
+        """Return the value and the gradient ``[size]``.
+
+        Arguments:
+            curvature: return about the diagonal of the Hessian in the place of the gradient.
+        """
+        try:
+            value, gradient = self.core.evaluate(np.ascontiguousarray(weights, np.float64), curvature)
+        except compiled.require().NoPath as error:
+            raise NoPathError(
+                f"sentence {error}: expected a labelling that rules and label sets allow, got none"
+            ) from None
         surplus = self.targets.surplus
-        return (value, gradient) if surplus is None else (value + float(weights @ surplus), gradient + surplus)
+        if surplus is None or curvature:
+            return value, gradient
+        return value + float(weights @ surplus), gradient + surplus
 
     def of_sentences(self, sentences: IntArray) -> Likelihood:
         """Return the likelihood of these sentences and their labels alone, held in memory."""
@@ -177,16 +188,7 @@ class Likelihood:
 
     def curvature(self, weights: Float64Array) -> Float64Array:
         """Return Σ value²·p (1 − p) for weights of states, Σ p for others: about the diagonal of the Hessian."""
-        return self._evaluate(weights, True)[1]
-
-    def _evaluate(self, weights: Float64Array, curvature: bool) -> tuple[float, Float64Array]:
-        try:
-            value, gradient = self.core.evaluate(np.ascontiguousarray(weights, np.float64), curvature)
-        except compiled.require().NoPath as error:
-            raise NoPathError(
-                f"sentence {error}: expected a labelling that rules and label sets allow, got none"
-            ) from None
-        return value, gradient
+        return self(weights, curvature=True)[1]
 
 
 def bundle_lane(

@@ -8,7 +8,6 @@ weight.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -72,14 +71,3 @@ def as_weights(name: str, value: ArrayLike) -> Float64Array:
     if weights.ndim != 1:
         raise InputError(f"{name}: expected numbers of shape [weights], got {list(weights.shape)}")
     return weights
-
-
-def evaluate(objective: Objective, weights: Float64Array) -> tuple[float, Float64Array]:
-    """Evaluate the objective, which may not change the weights; a value that is no number counts as +∞."""
-    view = weights.view()
-    view.flags.writeable = False
-    value, gradient = objective(view)
-    gradient = np.ascontiguousarray(gradient, np.float64)
-    if gradient.shape != weights.shape:
-        raise InputError(f"gradient: expected shape {list(weights.shape)} as the weights, got {list(gradient.shape)}")
-    return (math.inf if math.isnan(value) else float(value)), gradient

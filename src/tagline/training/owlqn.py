@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from tagline.training.iteration import Convergence
 from tagline.training.lbfgs import LBFGSWalk
-from tagline.training.line_search import NOISE, Trial, backtrack
+from tagline.training.line_search import NOISE
 from tagline.training.objective import Objective
 from tagline.training.run import Run, Trained
 from tagline.training.walk import Diagonal
@@ -55,5 +55,4 @@ def owlqn(
 class OWLQNWalk(LBFGSWalk):
     """Goes along projected quasi-Newton directions, which backtracking shortens."""
 
-    def search(self, slope: float, step: float) -> Trial | None:
-        return backtrack(self.attempt, self.value, self.gradient_norm, step, noise=self.noise, most=self.max_linesearch)
+    backtracks = True

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -138,11 +139,6 @@ class Run:
         self.reason, self.history, self.last = "", list[Step](), Step(0, math.nan)
         self.best: Step | None = None
 
-    @property
-    def has_files(self) -> bool:
-        """Whether anything is written, and facts are needed."""
-        return any(path is not None for path in (self.path, *self.logs))
-
     @contextmanager
     def opened(self, facts: Callable[[], Mapping[str, Any]] = dict) -> Iterator[None]:
         """Open files and display; the log says where the run starts and how it ends.
@@ -150,8 +146,10 @@ class Run:
         Arguments:
             facts: returns what must be the same for the run to be resumed, of JSON's types; called where it is needed.
         """
-        plain = written(facts()) if self.has_files else {}
-        with narrating(self.verbose, self.budget) as tell, self._journal() as journal:
+        has_files = any(path is not None for path in (self.path, *self.logs))
+        plain = written(facts()) if has_files else {}
+        logged = Journal(*self.logs) if self.is_main else Journal()
+        with narrating(self.verbose, self.budget) as tell, logged as journal:
             self.checkpoint = Checkpoint(self.path, plain, resume=self.resume)
             self.tell, self.reports = tell, [*self.reports, tell.passed, journal.passed]
             self.is_resumed = self.checkpoint.state is not None
@@ -161,9 +159,6 @@ class Run:
             end, seconds = self.trained, self.history[-1].seconds if self.history else 0.0
             best = {f"best_{self.last.noun}": end.best}
             journal.write("end", {"reason": end.reason, "objective": end.objective, "seconds": seconds, **best})
-
-    def _journal(self) -> Journal:
-        return Journal(*self.logs) if self.is_main else Journal()
 
     def finish(self, algorithm: Algorithm) -> Trained:
         """Follow an algorithm to its end, and return what it ends with."""
@@ -181,8 +176,8 @@ class Run:
         try:
             if self.checkpoint.state is not None:
                 self._load_state(self.checkpoint.state, algorithm)
-                reason = algorithm.reason or (self._reason(algorithm) if self.history else None)
-            elif algorithm.is_slow:
+                reason = self._decide(algorithm)[0] if self.history else algorithm.reason
+            elif algorithm.is_slow and self.checkpoint.path is not None:
                 self._save(algorithm)
             if self.started is None:
                 self.started = self.clock()
@@ -191,22 +186,20 @@ class Run:
                     if (step := next(steps, None)) is None:
                         reason = algorithm.reason or ""
                         break
-                    is_new, asked = step.number > self.last.number, False
-                    if is_new and _diverged(step):
-                        reason, saved = (
-                            f"{DIVERGED} in pass {step.number}",
-                            True,
-                        )  # what the algorithm holds is of no use
+                    is_new, asked, weights = step.number > self.last.number, False, step.weights
+                    is_flat = is_new and isinstance(weights, np.ndarray)
+                    if is_flat and not (math.isfinite(step.objective) and np.isfinite(weights).all()):
+                        reason, saved = f"{DIVERGED} in pass {step.number}", True  # its state is of no use
                         break
                     self.last = step
                     if is_new:
-                        asked, saved = self._record(step, algorithm), False
+                        asked, saved = self.record(step, partial(algorithm.copied, weights)), False
                     reason, due = self._decide(algorithm, asked, is_new)
                     if due:
                         self._save(algorithm)
                         saved = True
                     yield self.history[-1] if is_new else step
-            if not saved:
+            if not saved and self.checkpoint.path is not None:
                 self._save(algorithm)
         except KeyboardInterrupt:
             if self.interrupts is not None:  # the first one waited for the end of the step
@@ -233,51 +226,42 @@ class Run:
         """Add a pass to the history and tell everybody; return whether a callback wants the run to stop.
 
         Arguments:
-            copied: returns a copy of what was learned, for callbacks.
+            copied: returns a copy of what was learned, for callbacks and to keep the best.
         """
-        done = replace(step, seconds=self.seconds(), weights=None)
-        self.last = step
+        self.last, score = step, None if self.dev is None else self.dev(step.weights)
+        done = replace(step, dev_score=score, seconds=self.seconds(), weights=None)
+        best, is_finite = self.best, score is not None and math.isfinite(score)
+        if self.keeps is not None and is_finite and (best is None or self.keeps(score, best.dev_score)):
+            self.best = replace(done, weights=copied())
         self.history.append(done)
         if not self.is_main:
             return False
         for report in self.reports:
             report(done)
-        return told(self.callbacks, TrainingState.of(done, copied))
+        return bool(self.callbacks) and told(self.callbacks, TrainingState.of(done, copied))
 
-    def _record(self, step: Step, algorithm: Algorithm) -> bool:
-        score = None if self.dev is None else self.dev(step.weights)
-        step = replace(step, dev_score=score)
-        best, keeps = self.best, self.keeps
-        is_finite = score is not None and math.isfinite(score)
-        if keeps is not None and is_finite and (best is None or keeps(score, best.dev_score)):
-            self.best = replace(step, weights=algorithm.copied(step.weights))
-        return self.record(step, lambda: algorithm.copied(step.weights))
-
-    def _decide(self, algorithm: Algorithm, asked: bool, is_new: bool) -> tuple[str | None, bool]:
+    def _decide(self, algorithm: Algorithm, asked: bool = False, is_new: bool = False) -> tuple[str | None, bool]:
         """Return why to stop after a step, if at all, and whether to save; several processes decide as one."""
-        noted, late = self.interrupts is not None and self.interrupts.noted, self._is_late()
-        due = (is_new or algorithm.is_slow) and self.checkpoint.is_due(self.save_every)
-        asked, noted, late, due = self.agree(asked, noted, late, due or (is_new and algorithm.is_slow))
-        reason = algorithm.reason or ("callback" if asked else None) or ("interrupted" if noted else None)
-        reason = reason or self._reason(algorithm, late)
-        return reason, due or (reason is not None and (is_new or algorithm.is_slow))
-
-    def _reason(self, algorithm: Algorithm, late: bool | None = None) -> str | None:
-        """Return the limit that the run has come to, if any."""
-        if self.patience is not None and self.history and _waited(self.history) >= self.patience:
-            return "patience"
-        if self.max_iterations is not None and self.last.number >= self.max_iterations:
-            return algorithm.limit
-        if algorithm.at_least_one and not self.last.number:
-            return None
-        return "time budget" if (self._is_late() if late is None else late) else None
-
-    def _is_late(self) -> bool:
-        return self.max_seconds is not None and self.seconds() >= self.max_seconds
+        number, is_place = self.last.number, is_new or algorithm.is_slow
+        is_kept = self.checkpoint.path is not None and is_place
+        noted = self.interrupts is not None and self.interrupts.noted
+        late = self.max_seconds is not None and self.seconds() >= self.max_seconds
+        due = is_kept and ((is_new and algorithm.is_slow) or self.checkpoint.is_due(self.save_every))
+        asked, noted, late, due = self.agree(asked, noted, late, due)
+        reason = algorithm.reason
+        if reason is None and asked:
+            reason = "callback"
+        elif reason is None and noted:
+            reason = "interrupted"
+        elif reason is None and self.patience is not None and number and _waited(self.history) >= self.patience:
+            reason = "patience"
+        elif reason is None and self.max_iterations is not None and number >= self.max_iterations:
+            reason = algorithm.limit
+        elif reason is None and late and (number or not algorithm.at_least_one):
+            reason = "time budget"
+        return reason, due or (reason is not None and is_kept)
 
     def _save(self, algorithm: Algorithm) -> None:
-        if self.checkpoint.path is None:
-            return
         values = {"seconds": self.seconds(), "history": log_state(self.history)}
         state = State(values).joined("algorithm", algorithm.state())
         if self.best is not None:
@@ -315,12 +299,6 @@ def _waited(history: Sequence[Step]) -> int:
     finite = [-math.inf if score is None or not math.isfinite(score) else score for score in scores]
     best = max(finite)
     return len(finite) - (finite.index(best) + 1 if best > -math.inf else 0)
-
-
-def _diverged(step: Step) -> bool:
-    """Say whether flat weights or their objective are no longer finite."""
-    is_flat = isinstance(step.weights, np.ndarray)
-    return is_flat and not (math.isfinite(step.objective) and bool(np.isfinite(step.weights).all()))
 
 
 def norm(vector: Float64Array) -> float:

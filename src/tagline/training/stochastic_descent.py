@@ -62,18 +62,23 @@ def sgd(
     passed = StochasticPasses(
         likelihood, start, c1=c1, c2=c2, rate=rate, batch=batch, passes=passes, averaged=averaged, seed=seed
     )
-    return assessed(likelihood, (run or Run()).finish(passed), c1, c2)
+    run = run or Run()
+    run.finish(passed)
+    return assessed(likelihood, run, c1, c2)
 
 
-def assessed(likelihood: Likelihood, trained: Trained, c1: float, c2: float) -> Trained:
-    """Return the weights that were trained with their exact objective, and its gap to the optimum."""
+def assessed(likelihood: Likelihood, run: Run, c1: float, c2: float) -> Trained:
+    """End a run with the exact objective of its weights, and its gap to the optimum."""
+    trained = run.trained
     try:
         value, gradient = likelihood(trained.weights)
     except KeyboardInterrupt:  # the weights are complete; only their objective is not known
-        return replace(trained, objective=float("nan"), reason="interrupted", gap=None)
+        run.conclude(replace(trained, objective=float("nan"), reason="interrupted", gap=None))
+        return run.trained
     penalty, end = Penalty.of(c1, c2, len(trained.weights)), trained.weights
     gap = gap_at(penalty, end, gradient + 2 * c2 * end) if certifies(likelihood, penalty) else None
-    return replace(trained, objective=value + penalty.value(end), gap=gap)
+    run.conclude(replace(trained, objective=value + penalty.value(end), gap=gap))
+    return run.trained
 
 
 def best_rate(reached: Callable[[float], float]) -> float:

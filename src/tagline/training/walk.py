@@ -21,7 +21,7 @@ from tagline.training.certificate import certifies, gap_at
 from tagline.training.curvature import Curvature
 from tagline.training.iteration import Algorithm, Convergence, Step
 from tagline.training.line_search import NOISE, Trial
-from tagline.training.objective import Objective, Penalty, as_weights, evaluate
+from tagline.training.objective import Objective, Penalty, as_weights
 from tagline.training.running.checkpoints import State
 from tagline.types import Float64Array
 
@@ -30,7 +30,7 @@ Diagonal: TypeAlias = ArrayLike | Callable[[Float64Array], ArrayLike]
 
 FAILED = "line search failed: no step along the steepest descent lowers the objective any more"
 STALLED = "line search failed: steps are lost in the rounding of the objective"
-IDLE = 50  # passes without progress
+IDLE = 50  # passes with neither a lower objective nor a smaller gradient than any before
 SUMS = 8  # that `measure_point` of the core returns
 
 
@@ -91,33 +91,17 @@ class Walk(Algorithm):
         """Evaluate the start."""
         self.begun = True
         self._diagonal = _as_diagonal(self._given_diagonal, self.weights)
-        value, smooth = self._evaluate(self.weights)
-        self._sums, _ = self._measure(self.weights, smooth, -1, self.gradient)
-        self.value = value + float(self._sums[0] + self._sums[1])
+        self.value, self._sums, _ = self._measure(self.weights, -1, self.gradient)
         if not math.isfinite(self.value) or not math.isfinite(self.gradient_norm):
             raise InputError(
-                f"objective: expected a finite value and gradient at the start, got {value:g} and a gradient of norm "
-                f"{self.gradient_norm:g}; start from other weights"
+                f"objective: expected a finite value and gradient at the start, got {self.value:g} and a gradient of "
+                f"norm {self.gradient_norm:g}; start from other weights"
             )
 
     @property
     def gradient_norm(self) -> float:
         """Of the pseudo-gradient where c1 > 0."""
         return float(np.sqrt(self._sums[2]))
-
-    @property
-    def gap(self) -> float | None:
-        """How far the objective is from its optimum at most; None where nothing can be proven."""
-        if not self._certifies:
-            return None
-        if self._penalty.c2.size == 1:
-            return float(self._sums[2] / (4 * self._penalty.c2[0]))
-        return gap_at(self._penalty, self.weights, self.gradient)
-
-    @property
-    def has_diagonal(self) -> bool:
-        """Whether an initial inverse Hessian was given."""
-        return len(self._diagonal) > 0
 
     @abstractmethod
     def accepted(self) -> bool:
@@ -128,7 +112,7 @@ class Walk(Algorithm):
             self.begin()
             yield self._step()
         while self.reason is None:
-            if self.stalled:
+            if self._idle >= IDLE:
                 self.reason = STALLED
             elif self.accepted():
                 self.number += 1
@@ -136,8 +120,13 @@ class Walk(Algorithm):
 
     def _step(self) -> Step:
         """Return where the walk is, and look whether it has arrived."""
+        gap = None
+        if self._certifies and self._penalty.c2.size == 1:
+            gap = float(self._sums[2] / (4 * self._penalty.c2[0]))
+        elif self._certifies:
+            gap = gap_at(self._penalty, self.weights, self.gradient)
         metrics = {"active": int(self._sums[4]), "evaluations": self.evaluations, "step": self.step}
-        step = Step(self.number, self.value, self.gradient_norm, self.gap, metrics=metrics, weights=self.weights)
+        step = Step(self.number, self.value, self.gradient_norm, gap, metrics=metrics, weights=self.weights)
         self.reason = self.convergence.after(step, float(np.sqrt(self._sums[3])))
         return step
 
@@ -151,11 +140,9 @@ class Walk(Algorithm):
         """Evaluate the objective at a step along the direction."""
         if step != self._aimed:
             self._move(step)
-        value, smooth = self._evaluate(self._next_weights)
-        self._next_sums, self._products = self._measure(
-            self._next_weights, smooth, self.curvature.spare, self._next_gradient
+        self._next_value, self._next_sums, self._products = self._measure(
+            self._next_weights, self.curvature.spare, self._next_gradient
         )
-        self._next_value = value + float(self._next_sums[0] + self._next_sums[1])
         return Trial(
             step,
             self._next_value,
@@ -174,11 +161,6 @@ class Walk(Algorithm):
         lower, flatter = self.value < self._lowest, self.gradient_norm < self._flattest
         self._lowest, self._flattest = min(self.value, self._lowest), min(self.gradient_norm, self._flattest)
         self._idle = 0 if lower or flatter else self._idle + 1
-
-    @property
-    def stalled(self) -> bool:
-        """Whether many passes brought neither a lower objective nor a smaller gradient than any pass before."""
-        return self._idle >= IDLE
 
     def state(self) -> State:
         arrays = {"weights": self.weights, "gradient": self.gradient, "sums": self._sums, "diagonal": self._diagonal}
@@ -207,13 +189,17 @@ class Walk(Algorithm):
         self._idle = state.value("idle", int)
         self.reason = self.convergence.load_state(state.part("convergence"))
 
-    def _evaluate(self, weights: Float64Array) -> tuple[float, Float64Array]:
-        self.evaluations += 1
-        return evaluate(self._objective, weights)
-
     def _measure(
-        self, weights: Float64Array, smooth: Float64Array, slot: int, gradient: Float64Array
-    ) -> tuple[Float64Array, Float64Array]:
+        self, weights: Float64Array, slot: int, gradient: Float64Array
+    ) -> tuple[float, Float64Array, Float64Array]:
+        """Evaluate the objective; return its value with the penalties, and what the next direction needs."""
+        self.evaluations += 1
+        view = weights.view()
+        view.flags.writeable = False  # the objective may not change the weights
+        value, smooth = self._objective(view)
+        value, smooth = math.inf if math.isnan(value) else float(value), np.ascontiguousarray(smooth, np.float64)
+        if smooth.shape != weights.shape:
+            raise InputError(f"gradient: expected shape {list(weights.shape)} as the weights, got {list(smooth.shape)}")
         sums, products = compiled.require().measure_point(
             weights,
             smooth,
@@ -227,7 +213,7 @@ class Walk(Algorithm):
             slot,
             gradient,
         )
-        return sums, products
+        return value + float(sums[0] + sums[1]), sums, products
 
     def _move(self, step: float) -> None:
         self._moves: Float64Array = compiled.require().move_point(

@@ -185,9 +185,9 @@ def test_scores_that_never_mix_keep_their_digits() -> None:
 
 
 def test_what_is_no_triple_is_refused() -> None:
-    with pytest.raises(InputError, match="expected three labels below 2"):
+    with pytest.raises(InputError, match=r"^triples: "):
         Triples.of(2, [[0, 1, 2]], [1.0])
-    with pytest.raises(InputError, match="expected finite numbers or -inf"):
+    with pytest.raises(InputError, match=r"^scores: "):
         Triples.of(2, [[0, 1, 1]], [math.nan])
-    with pytest.raises(InputError, match="expected those of 3 labels"):
+    with pytest.raises(InputError, match=r"^triples: "):
         SecondOrderChain(Chain(np.zeros((1, 3)), np.zeros((3, 3))), Triples.of(2, [], []))

@@ -72,14 +72,14 @@ def test_progress_and_errors() -> None:
     steps: list[tuple[int, int]] = []
     brown_merges(count_bigrams([[f"w{n}" for n in range(150)]]), 3, lambda *at: steps.append(at))
     assert steps == [(100, 152), (152, 152)]
-    with pytest.raises(InputError, match="text: expected words that occur at least 3 times, got none"):
+    with pytest.raises(InputError, match=r"^text: "):
         brown_clusters([["a", "a"]], 2, min_count=3)
-    with pytest.raises(InputError, match="count: expected 1 or more, got 0"):
+    with pytest.raises(InputError, match=r"^count: "):
         brown_clusters([["a"]], 0)
 
 
 def test_the_number_of_classes_is_looked_at_before_the_text() -> None:
-    with pytest.raises(InputError, match="count: expected 1 or more, got 0"):
+    with pytest.raises(InputError, match=r"^count: "):
         brown_clusters(iter(()), 0)
 
 
@@ -87,10 +87,10 @@ def test_tables_that_memory_does_not_hold_are_refused(monkeypatch: pytest.Monkey
     monkeypatch.setattr(brown, "MEMORY", 2 * 40 * 5**2)
     text = [["a", "b", "c", "d", "e"]]
     assert len(brown_clusters(text, 4).names) == 4
-    with pytest.raises(InputError, match=r"count: expected up to 4 clusters, whose tables fit .* got 5"):
+    with pytest.raises(InputError, match=r"^count: "):
         brown_clusters(text, 50)
 
 
 def test_a_string_is_no_list_of_words() -> None:
-    with pytest.raises(InputError, match="sentences: expected lists of words, got a string"):
+    with pytest.raises(InputError, match=r"^sentences: "):
         brown_clusters(["the cat sat"], 2)

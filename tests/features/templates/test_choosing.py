@@ -32,5 +32,5 @@ def test_a_template_by_name_or_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "own.txt"
     path.write_text("U00:%x[0,0]\n")
     assert named_template(str(path)).text == "U00:%x[0,0]\n"
-    with pytest.raises(InputError, match=r"template: expected a file, or one of chinese_ner, .*, got 'nowhere'"):
+    with pytest.raises(InputError, match=r"^template: .*chinese_ner"):
         named_template("nowhere")

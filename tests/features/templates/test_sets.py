@@ -18,11 +18,9 @@ COLUMNS = {"chinese_ner": 1, "chunking": 2, "english_ner": 1, "pos": 1, "segment
 
 def test_the_names() -> None:
     assert sets() == tuple(COLUMNS)
-    with pytest.raises(
-        InputError, match="set: expected one of chinese_ner, chunking, english_ner, pos, segmentation, "
-    ):
+    with pytest.raises(InputError, match=r"^set: .*chinese_ner"):
         load_set("ner")
-    with pytest.raises(InputError, match=re.escape("got '../chunking'")):
+    with pytest.raises(InputError, match=r"^set: .*'\.\./chunking'"):
         load_set("../chunking")
 
 

@@ -119,7 +119,7 @@ def test_input_output_and_further_columns(tmp_path: Path) -> None:
 
 def test_too_few_columns_are_named(tmp_path: Path) -> None:
     (tmp_path / "t").write_text("the DT\nheron\n")
-    with pytest.raises(InputError, match=r"t:2: expected 2 columns or more.*got 1"):
+    with pytest.raises(InputError, match="t:2: "):
         crf_test(["-m", str(FIXTURES / "model"), str(tmp_path / "t")])
 
 
@@ -151,24 +151,24 @@ def test_options_in_all_forms(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "place"),
     [
-        (["-z"], "unknown one"),
-        (["--cos=4"], "unknown one"),
-        (["-c"], "an argument"),
-        (["--cost="], "an argument"),
-        (["-tx"], "without an argument"),
-        (["--textmodel=1"], "without an argument"),
+        (["-z"], r"^-z: "),
+        (["--cos=4"], r"^--cos=4: "),
+        (["-c"], r"^-c: "),
+        (["--cost="], r"^--cost=: "),
+        (["-tx"], r"^-tx: "),
+        (["--textmodel=1"], r"^--textmodel=1: "),
     ],
 )
-def test_wrong_options_are_named(arguments: list[str], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_wrong_options_are_named(arguments: list[str], place: str) -> None:
+    with pytest.raises(InputError, match=place):
         parse(LEARN, arguments)
 
 
 @pytest.mark.parametrize("option", ["-c0", "-cx", "-e0", "-f1.5", "-m-1", "-H0", "-aCRF-L3", "-p99999"])
 def test_wrong_values_are_named(option: str) -> None:
-    with pytest.raises(InputError, match="expected"):
+    with pytest.raises(InputError, match=r"^--[a-z-]+: "):
         crf_learn([option, str(FIXTURES / "template"), str(FIXTURES / "train.txt"), "m"])
 
 
@@ -178,7 +178,7 @@ def test_help_and_version(capfd: Any) -> None:
     assert crf_test(["--version"]) == 255
     assert "CRF++ of 0.59" in capfd.readouterr().out
     assert parse(TEST, ["-v", "2"]).whole("verbose", 0) == 2  # the first option with that letter
-    with pytest.raises(InputError, match="template train model"):
+    with pytest.raises(InputError, match=r"^files: "):
         crf_learn(["a", "b"])
 
 
@@ -242,22 +242,22 @@ def test_a_run_is_limited_by_its_iterations(tmp_path: Path, capfd: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("template", "train", "message"),
+    ("template", "train", "place"),
     [
-        ("U00:%x[0,0]\n", "a X\nb\n", "2 columns in each line"),
-        ("U00:%x[0,0]\n", "a\n", "labels in the last column"),
-        ("U00:%x[0,0]\n", "", "labels in the last column"),
-        ("U00:%x[0,1]\n", "a X\n", "expected a column below 1"),
-        ("U00:%x[0,0:lower]\n", "a X\n", "a line that CRF"),
-        ("X\n", "a X\n", "expected U, B or #"),
-        ("U00:%x[0,0]\nB\nB\n", "a X\n", "once, got it twice"),
-        ("U00:%x[0,0]\n", "a\0b X\n", "zero byte"),
+        ("U00:%x[0,0]\n", "a X\nb\n", "d:2: "),
+        ("U00:%x[0,0]\n", "a\n", r"d: .*labels"),
+        ("U00:%x[0,0]\n", "", r"d: .*labels"),
+        ("U00:%x[0,1]\n", "a X\n", r't:1: .*1 \("U00:%x\[0,1\]"\)'),
+        ("U00:%x[0,0:lower]\n", "a X\n", r"t:1: .*'U00:%x\[0,0:lower\]'"),
+        ("X\n", "a X\n", r't:1: .*"X"'),
+        ("U00:%x[0,0]\nB\nB\n", "a X\n", "t:3: "),
+        ("U00:%x[0,0]\n", "a\0b X\n", "d:1: "),
     ],
 )
-def test_what_cannot_be_learned_from_is_named(tmp_path: Path, template: str, train: str, message: str) -> None:
+def test_what_cannot_be_learned_from_is_named(tmp_path: Path, template: str, train: str, place: str) -> None:
     (tmp_path / "t").write_text(template)
     (tmp_path / "d").write_text(train)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=place):
         crf_learn([str(tmp_path / "t"), str(tmp_path / "d"), str(tmp_path / "m")])
     assert not (tmp_path / "m").exists()
 

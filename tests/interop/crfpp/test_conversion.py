@@ -96,29 +96,29 @@ def fitted(features: Any = "U00:%x[0,0]\nB", **settings: Any) -> tagline.CRF:
 
 
 @pytest.mark.parametrize(
-    ("model", "message"),
+    ("model", "place"),
     [
-        (lambda: fitted(lambda sentence: [[word] for word in sentence]), "features of a template"),
-        (lambda: fitted("U00:%x[0,0:lower]\nB"), "an extension in 'U00:%x"),
-        (lambda: fitted("U00:%x[9,0]\nB"), "a template of CRF"),
-        (lambda: fitted(hash_bits=8), "hashed"),
-        (lambda: fitted(start_end=True), "ends of sentences"),
+        (lambda: fitted(lambda sentence: [[word] for word in sentence]), r"^model: .*features"),
+        (lambda: fitted("U00:%x[0,0:lower]\nB"), r"^model: .*an extension in 'U00:%x\[0,0:lower\]'"),
+        (lambda: fitted("U00:%x[9,0]\nB"), r"^model: .*an extension in 'U00:%x\[9,0\]'"),
+        (lambda: fitted(hash_bits=8), r"^model: "),
+        (lambda: fitted(start_end=True), r"^model: .*sentences"),
         (
             lambda: tagline.CRF("U00:%x[0,0]", scheme="IOB2").fit([["a", "b"]], [["B-X", "I-X"]]),
-            "rules of a tag scheme",
+            r"^model: .*those of IOB2",
         ),
-        (lambda: tagline.CRF("U00:%x[0,0]").fit([["a", "b"]], [["X Y", "Z"]]), "labels without blanks"),
-        (lambda: tagline.CRF("U00:%x[0,0]").fit([["a\nb", "b"]], [["X", "Z"]]), "without line breaks"),
+        (lambda: tagline.CRF("U00:%x[0,0]").fit([["a", "b"]], [["X Y", "Z"]]), r"^model: .*'X Y'"),
+        (lambda: tagline.CRF("U00:%x[0,0]").fit([["a\nb", "b"]], [["X", "Z"]]), r"^model: .*'U00:a\\nb'"),
     ],
 )
-def test_what_crfpp_cannot_hold_is_refused_with_a_reason(model: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_what_crfpp_cannot_hold_is_refused_with_a_reason(model: Any, place: str) -> None:
+    with pytest.raises(InputError, match=place):
         binary_model.write_crf(model())
 
 
 def test_another_encoding_is_named(tmp_path: Path) -> None:
     data = (FIXTURES / "model.txt").read_bytes().replace("桥".encode(), "桥".encode("gb18030"))
-    with pytest.raises(StorageError, match=r"UTF-8.*iconv"):
+    with pytest.raises(StorageError, match=r"^model\.txt: "):
         text_model.read_crf(data, "model.txt")
 
 

@@ -83,28 +83,28 @@ def test_features_are_written_in_crfsuites_order(trained: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "place"),
     [
-        ({"attributes": ("a\0b", "c")}, "without NUL"),
-        ({"attributes": ("a", "a")}, "each name once"),
-        ({"labels": ("\ud800",)}, "lone surrogate"),
-        ({"state_labels": np.array([1])}, "label ids from 0 to 0"),
-        ({"state_attributes": np.array([2])}, "ids from 0 to 1"),
-        ({"state_weights": np.array([np.inf])}, "finite"),
-        ({"state_weights": np.array([1.0, 2.0])}, "one length"),
+        ({"attributes": ("a\0b", "c")}, r"^attributes: .*'a\\x00b'"),
+        ({"attributes": ("a", "a")}, r"^attributes: "),
+        ({"labels": ("\ud800",)}, r"^labels: "),
+        ({"state_labels": np.array([1])}, r"^model: "),
+        ({"state_attributes": np.array([2])}, r"^model: "),
+        ({"state_weights": np.array([np.inf])}, r"^model: "),
+        ({"state_weights": np.array([1.0, 2.0])}, r"^model: "),
     ],
 )
-def test_what_crfsuite_cannot_hold_is_refused(change: dict[str, Any], message: str) -> None:
+def test_what_crfsuite_cannot_hold_is_refused(change: dict[str, Any], place: str) -> None:
     none = np.empty((0, 2), np.int64)
     model = CRFsuiteModel(("X",), ("a", "b"), np.array([0]), np.array([0]), np.ones(1), none, np.empty(0))
     write_model(model)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=place):
         write_model(replace(model, **change))
 
 
 def test_every_truncation_is_an_error(trained: bytes) -> None:
     for size in [*range(0, 200), *range(200, len(trained), 97), len(trained) - 1]:
-        with pytest.raises(StorageError, match="<bytes>"):
+        with pytest.raises(StorageError, match=r"^<bytes>: "):
             read_model(trained[:size])
         if size > 8:  # the header may say so, too
             with pytest.raises(StorageError):
@@ -147,5 +147,5 @@ def test_names_that_overlap_are_refused(trained: bytes) -> None:
     damaged = bytearray(trained)
     for record in struct.unpack_from(f"<{length}I", trained, place + offset):
         struct.pack_into("<I", damaged, place + record + 4, size - record - 8)
-    with pytest.raises(StorageError, match="names within"):
+    with pytest.raises(StorageError, match=r"^<bytes>: attributes: "):
         read_model(damaged)

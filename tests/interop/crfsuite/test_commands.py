@@ -286,44 +286,44 @@ def test_options_are_read_as_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "place"),
     [
-        ([], "command: expected one of learn, tag, dump, got none"),
-        (["train"], "command: expected one of learn, tag, dump, got 'train'"),
-        (["learn"], "expected files of data, got none"),
-        (["learn", "-z", "train"], "expected one of .*, got -z"),
-        (["learn", "--mode", "x", "train"], "got '--mode'"),
-        (["learn", "train", "-m", "model"], "expected options before files, got '-m' after 'train'"),
-        (["learn", "-m"], "expected a value for -m, --model, got none"),
-        (["learn", "-x=1", "train"], "expected one of .*, got -="),
-        (["learn", "--cross-validate=1", "train"], "expected no value for --cross-validate, got '1'"),
-        (["learn", "-t", "2d", "train"], "expected -t 1d, the only graph, got '2d'"),
-        (["learn", "-a", "sgd", "train"], "expected -a lbfgs, l2sgd, .*, got 'sgd'"),
-        (["learn", "-p", "c3=1", "train"], "NAME one of feature.minfreq, .*, got 'c3=1'"),
-        (["learn", "-p", "c2", "train"], "got 'c2'"),
-        (["learn", "-p", "c2=much", "train"], "c2: expected a number, got 'much'"),
-        (["learn", "-p", "max_iterations=1.5", "train"], "max_iterations: expected a whole number, got '1.5'"),
-        (["learn", "-e", "2", "train"], "expected -e from 1 to 1, the groups, got 2"),
-        (["learn", "-g", "0", "train"], "expected a whole number of 1 or more for --split, got '0'"),
-        (["learn", "-x", "train"], "expected several groups for -x, got one"),
-        (["learn", "empty"], "expected sentences, got none"),
-        (["tag", "test"], "expected the file of a model, got none; name it with -m"),
-        (["tag", "-m", "model", "a", "b"], "expected one file of data, got 2"),
-        (["dump"], "expected the file of one model, got 0"),
+        ([], r"^command: "),
+        (["train"], r"^command: .*'train'"),
+        (["learn"], r"^crfsuite learn: "),
+        (["learn", "-z", "train"], r"^crfsuite learn: "),
+        (["learn", "--mode", "x", "train"], r"^crfsuite learn: .*'--mode'"),
+        (["learn", "train", "-m", "model"], r"^crfsuite learn: .*'-m'"),
+        (["learn", "-m"], r"^crfsuite learn: .*--model"),
+        (["learn", "-x=1", "train"], r"^crfsuite learn: "),
+        (["learn", "--cross-validate=1", "train"], r"^crfsuite learn: .*--cross-validate"),
+        (["learn", "-t", "2d", "train"], r"^crfsuite learn: .*'2d'"),
+        (["learn", "-a", "sgd", "train"], r"^crfsuite learn: .*'sgd'"),
+        (["learn", "-p", "c3=1", "train"], r"^crfsuite learn: .*feature.minfreq"),
+        (["learn", "-p", "c2", "train"], r"^crfsuite learn: .*'c2'"),
+        (["learn", "-p", "c2=much", "train"], r"^c2: "),
+        (["learn", "-p", "max_iterations=1.5", "train"], r"^max_iterations: "),
+        (["learn", "-e", "2", "train"], r"^crfsuite learn: .*\b2\b"),
+        (["learn", "-g", "0", "train"], r"^crfsuite learn: .*--split"),
+        (["learn", "-x", "train"], r"^crfsuite learn: "),
+        (["learn", "empty"], r"^crfsuite learn: .*sentences"),
+        (["tag", "test"], r"^crfsuite tag: "),
+        (["tag", "-m", "model", "a", "b"], r"^crfsuite tag: .*\b2\b"),
+        (["dump"], r"^crfsuite dump: "),
     ],
 )
 def test_wrong_arguments_are_named(
-    words: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], place: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "empty").write_text("\n\n", encoding="utf-8")
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=place):
         main(words)
     assert run("crfsuite", words) == 1
     assert capsys.readouterr().err.startswith("crfsuite: ")
 
 
 def test_files_that_are_no_models_are_refused(folder: Path) -> None:
-    with pytest.raises((InputError, StorageError), match="train"):
+    with pytest.raises((InputError, StorageError), match=r"^Invalid model file 'train': "):
         main(["tag", "-m", "train", "test"])
     assert run("crfsuite", ["tag", "-m", "nowhere", "test"]) == 1
     assert run("crfsuite", ["dump", "train"]) == 1

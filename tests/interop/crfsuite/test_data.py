@@ -59,24 +59,24 @@ def test_sentences_weights_and_places() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "place"),
     [
-        ("N\ta\nV\ta:x\n", r"data:2: expected a number after the colon, got 'a:x'"),
-        ("N\ta:nan\n", "expected a number after the colon"),
-        ("N\tw=12:30:15\n", r"expected one colon, before a value, got 'w=12:30:15'; write \\: for a colon"),
-        ("B:1\ta\n", r"expected a label, got 'B:1'; write \\: for a colon"),
-        ("\t\t\n", "expected a label and attributes, got tabs alone"),
-        ("@wait:1\nN\ta\n", "expected a line @weight:NUMBER, got '@wait'"),
-        ("@weight\nN\ta\n", "expected a line @weight:NUMBER"),
-        ("@weight:-1\nN\ta\n", "expected a weight of 0 or more, got -1"),
-        ("N\ta\n@weight:2\nV\ta\n", "data:2: expected @weight before the first token"),
+        ("N\ta\nV\ta:x\n", r"^data:2: .*'a:x'"),
+        ("N\ta:nan\n", r"^data:1: .*'a:nan'"),
+        ("N\tw=12:30:15\n", r"^data:1: .*'w=12:30:15'"),
+        ("B:1\ta\n", r"^data:1: .*'B:1'"),
+        ("\t\t\n", r"^data:1: .*attributes"),
+        ("@wait:1\nN\ta\n", r"^data:1: .*'@wait'"),
+        ("@weight\nN\ta\n", r"^data:1: .*'@weight'"),
+        ("@weight:-1\nN\ta\n", r"^data:1: .*-1"),
+        ("N\ta\n@weight:2\nV\ta\n", r"^data:2: "),
     ],
 )
-def test_what_crfsuite_takes_for_something_else_is_refused(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_what_crfsuite_takes_for_something_else_is_refused(text: str, place: str) -> None:
+    with pytest.raises(InputError, match=place):
         read(text)
 
 
 def test_other_encodings_are_named() -> None:
-    with pytest.raises(InputError, match="data:2: expected UTF-8, got other bytes; convert the file"):
+    with pytest.raises(InputError, match=r"^data:2: "):
         list(read_sentences([b"N\ta\n", b"N\t\xe9\n"], "data"))

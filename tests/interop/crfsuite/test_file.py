@@ -78,22 +78,22 @@ NAMES = Dictionary({"Anna": "X"}, priority="under")
 
 
 @pytest.mark.parametrize(
-    ("settings", "data", "words"),
+    ("settings", "data", "place"),
     [
-        ({"hash_bits": 8}, SENTENCES, "hashed"),
-        ({"start_end": True}, SENTENCES, "start_end=False"),
-        ({"scheme": "IOB2"}, SENTENCES, "rules of a tag scheme"),
-        ({"features": "U00:%x[0,0]\nB01:%x[0,0]"}, WORDS, "edge features"),
-        ({"features": "U00:%x[0,0]", "scheme": "IOB2", "dictionary": NAMES}, WORDS, "rules"),
+        ({"hash_bits": 8}, SENTENCES, r"^model: "),
+        ({"start_end": True}, SENTENCES, r"^model: .*start_end="),
+        ({"scheme": "IOB2"}, SENTENCES, r"^model: .*those of IOB2"),
+        ({"features": "U00:%x[0,0]\nB01:%x[0,0]"}, WORDS, r"^model: .*features"),
+        ({"features": "U00:%x[0,0]", "scheme": "IOB2", "dictionary": NAMES}, WORDS, r"^model: .*those of IOB2"),
     ],
 )
-def test_what_crfsuite_cannot_hold_is_refused(settings: Any, data: Any, words: str) -> None:
-    with pytest.raises(InputError, match=words):
+def test_what_crfsuite_cannot_hold_is_refused(settings: Any, data: Any, place: str) -> None:
+    with pytest.raises(InputError, match=place):
         write_crf(tagline.CRF(**settings).fit(*data))
 
 
 def test_an_empty_model_has_nothing_to_say(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="no sentences"):
+    with pytest.raises(StorageError, match=r"^<bytes>: .*sentences"):
         read_crf(train(tmp_path / "m", [], []))
 
 

@@ -202,7 +202,7 @@ def test_classes_of_users_may_change_a_step_or_a_score_of_ours() -> None:
     flat = Flat(2, random_state=0, n_iter=1).fit(X)
     assert flat.score(X) == pytest.approx(0, abs=1e-12)
     np.testing.assert_allclose(flat.monitor_.history, [0], atol=1e-12)
-    with pytest.raises(NotImplementedError, match="derive the class from BaseHMM"):
+    with pytest.raises(NotImplementedError, match=r"\bBaseHMM\b"):
         Counting(2).fit(X)
 
 
@@ -213,7 +213,7 @@ def test_a_base_without_emissions_draws_states() -> None:
     assert states.tolist() == [0, 1, 0, 1]
     assert X.shape == (4, 0)
     for ask in (model.score, model.aic):
-        with pytest.raises(NotImplementedError, match="has to define"):
+        with pytest.raises(NotImplementedError, match="_compute_log_likelihood"):
             ask([[0.0]])
 
 
@@ -294,29 +294,29 @@ REALS = np.random.default_rng(0).normal(size=(20, 2))
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: gaussian(covariance_type="round").fit(REALS), "covariance_type: expected one of spherical, diag"),
-        (lambda: gaussian(implementation="fast").fit(REALS), "implementation: expected log or scaling, got 'fast'"),
-        (lambda: gaussian().fit(REALS, [3, 4]), "lengths: expected to add up to 20"),
+        (lambda: gaussian(covariance_type="round").fit(REALS), r"^covariance_type: "),
+        (lambda: gaussian(implementation="fast").fit(REALS), r"^implementation: .*'fast'"),
+        (lambda: gaussian().fit(REALS, [3, 4]), r"^lengths: "),
         (lambda: gaussian().fit(np.where(REALS > 1, np.nan, REALS)), "NaN"),
         (
             lambda: gaussian().fit(REALS).predict(REALS[:, :1]),
-            "X: expected 2 numbers an observation, .* got 1",
+            r"^X: .*\b1\b",
         ),
-        (lambda: gaussian().fit(REALS).decode(REALS, algorithm="best"), "algorithm: expected one of map, viterbi"),
-        (lambda: setattr(gaussian(), "covars_", [[1.0, -1.0]] * 2), "covars_: expected positive variances, got -1"),
-        (lambda: setattr(gaussian(), "covars_", [1.0, 1.0]), r"covars_: expected \[K, D\] for 'diag'"),
+        (lambda: gaussian().fit(REALS).decode(REALS, algorithm="best"), r"^algorithm: "),
+        (lambda: setattr(gaussian(), "covars_", [[1.0, -1.0]] * 2), r"^covars_: .*-1"),
+        (lambda: setattr(gaussian(), "covars_", [1.0, 1.0]), r"^covars_: .*'diag'"),
         (
             lambda: setattr(gaussian(covariance_type="tied"), "covars_", [[1.0, 2.0], [2.0, 1.0]]),
-            "positive eigenvalues",
+            r"^covars_: ",
         ),
-        (lambda: setattr(gaussian(covariance_type="spherical"), "covars_", [[1.0, 2.0]] * 2), "one variance for each"),
-        (lambda: our_hmm.CategoricalHMM(2).fit([[0.5]]), "whole ones, got float64"),
-        (lambda: our_hmm.CategoricalHMM(2).fit([[-1]]), "of 0 or more, got -1"),
-        (lambda: our_hmm.CategoricalHMM(2, n_features=2).fit([[2]]), "symbols up to 1, as n_features says, got 2"),
-        (lambda: our_hmm.CategoricalHMM(2).fit([[0], [1]]).predict([[2]]), "symbols up to 1"),
-        (lambda: our_hmm.PoissonHMM(2).fit([[0.5], [1.0]]), r"X\[0, 0\]: expected a count"),
-        (lambda: our_hmm.MultinomialHMM(2, n_trials=3).fit([[1, 1]]), "rows that add up to n_trials=3"),
-        (lambda: our_hmm.GMMHMM(2, 2, covars_prior=[1.0, 2.0]).fit(REALS), "one number for all dimensions"),
+        (lambda: setattr(gaussian(covariance_type="spherical"), "covars_", [[1.0, 2.0]] * 2), r"^covars_: .*\(2, 2\)"),
+        (lambda: our_hmm.CategoricalHMM(2).fit([[0.5]]), r"^X: .*float64"),
+        (lambda: our_hmm.CategoricalHMM(2).fit([[-1]]), r"^X: .*-1"),
+        (lambda: our_hmm.CategoricalHMM(2, n_features=2).fit([[2]]), r"^X: .*n_features"),
+        (lambda: our_hmm.CategoricalHMM(2).fit([[0], [1]]).predict([[2]]), r"^X: .*\b2\b"),
+        (lambda: our_hmm.PoissonHMM(2).fit([[0.5], [1.0]]), r"^X\[0, 0\]: "),
+        (lambda: our_hmm.MultinomialHMM(2, n_trials=3).fit([[1, 1]]), r"^X: .*n_trials="),
+        (lambda: our_hmm.GMMHMM(2, 2, covars_prior=[1.0, 2.0]).fit(REALS), r"^covars_prior: "),
     ],
 )
 def test_errors_say_what_is_wrong(call: Any, message: str) -> None:
@@ -326,14 +326,14 @@ def test_errors_say_what_is_wrong(call: Any, message: str) -> None:
 
 def test_wrong_parameters_are_named() -> None:
     model = CASES[0].model(our_hmm)
-    for name, value, message in (
-        ("startprob_", [0.5, 0.6, 0.1], "startprob_: expected probabilities that sum to 1"),
-        ("transmat_", np.eye(2), r"transmat_: expected shape \[3, 3\]"),
-        ("emissionprob_", np.full((3, 4), 0.2), "emissionprob_: expected probabilities that sum to 1"),
+    for name, value, place in (
+        ("startprob_", [0.5, 0.6, 0.1], r"^startprob_: "),
+        ("transmat_", np.eye(2), r"^transmat_: "),
+        ("emissionprob_", np.full((3, 4), 0.2), r"^emissionprob_: "),
     ):
         kept = getattr(model, name)
         setattr(model, name, value)
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, match=place):
             model.predict([[0]])
         setattr(model, name, kept)
     with pytest.raises(NotFittedError):
@@ -348,7 +348,7 @@ def test_scaling_keeps_its_error_and_log_needs_none() -> None:
         model.means_, model.covars_ = [[0.0], [1.0]], [[1.0], [1.0]]
         if implementation == "scaling":
             for ask in (model.fit, model.score):
-                with pytest.raises(ValueError, match=r'X\[2\].*implementation="log" does not'):
+                with pytest.raises(ValueError, match=r"^X\[2\]: .*implementation="):
                     ask(X)
         else:
             assert np.isfinite(model.score(X))

@@ -80,7 +80,7 @@ def test_wrong_input_is_named(folder: Path) -> None:
         tagger.tag_sents([["a"]], extra=1)
     with pytest.warns(DeprecationWarning, match="sents="), pytest.raises(RuntimeError, match="No model file"):
         tagger.tag_sents(sents=[["a"]])
-    with pytest.raises(ValueError, match="train_data, sentence 0, token 0: expected a pair"):
+    with pytest.raises(ValueError, match=r"^train_data, sentence 0, token 0: "):
         tagger.train([["the"]], folder / "m.crf")  # type: ignore[list-item]
 
 

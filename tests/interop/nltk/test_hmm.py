@@ -124,13 +124,13 @@ def test_accuracy_on_a_test_set_is_logged(caplog: pytest.LogCaptureFixture) -> N
 
 
 def test_wrong_input_is_named() -> None:
-    with pytest.raises(InputError, match="sentence 0, token 1: expected a pair of a word and a tag, got 'b'"):
+    with pytest.raises(InputError, match=r"^sentence 0, token 1: "):
         HiddenMarkovModelTagger.train([[("a", "X"), "b"]])
-    with pytest.raises(InputError, match="expected tagged tokens, got none"):
+    with pytest.raises(InputError, match=r"^labelled sentences: "):
         HiddenMarkovModelTagger.train([])
-    with pytest.raises(InputError, match="expected sentences in one of them"):
+    with pytest.raises(InputError, match=r"^labeled_sequences, unlabeled_sequences: "):
         HiddenMarkovModelTrainer().train()
-    with pytest.raises(InputError, match="states, symbols: expected some of each"):
+    with pytest.raises(InputError, match=r"^states, symbols: "):
         HiddenMarkovModelTrainer().train_unsupervised([["a"]])
     with pytest.raises(TypeError, match="list of tokens"):
         HiddenMarkovModelTagger.train(TRAINING).tag("the dog")

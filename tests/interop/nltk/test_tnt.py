@@ -87,18 +87,18 @@ def test_untrained() -> None:
 
 def test_wrong_input_is_named() -> None:
     for wrong in (0, -1, 0.5, True, "1000", None):
-        with pytest.raises(InputError, match="N: expected a whole number of at least 1"):
+        with pytest.raises(InputError, match=r"^N: "):
             TnT(N=wrong)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="list of tokens"):
         trained().tag("the dog")
     with pytest.raises(TypeError, match=r"tagdata\(\) expects a list of tokenized sentences"):
         trained().tagdata("the dog")
-    with pytest.raises(InputError, match="data, sentence 1, token 0: expected a pair"):
+    with pytest.raises(InputError, match=r"^data, sentence 1, token 0: "):
         TnT().train([[("a", "X")], ["b"]])  # type: ignore[list-item]
 
     class Silent(Asked):
         def tag(self, tokens: list[str]) -> list[tuple[str, str]]:
             return []
 
-    with pytest.raises(InputError, match="returned 0 tags for 1 word"):
+    with pytest.raises(InputError, match=r"^unk: "):
         trained(unk=Silent("x")).tag(["zzz"])

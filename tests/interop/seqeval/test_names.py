@@ -62,30 +62,30 @@ def test_wrong_input_is_named() -> None:
         sequence_labeling.f1_score([["O"]], [["O"]], average="samples")
     with pytest.raises(InputError, match="beta should be >=0"):
         v1.precision_recall_fscore_support([["O"]], [["O"]], beta=-1, scheme=scheme.IOB2)
-    with pytest.raises(InputError, match="scheme: expected a class such as IOB2"):
+    with pytest.raises(InputError, match=r"^scheme: "):
         v1.precision_recall_fscore_support([["O"]], [["O"]])
-    with pytest.raises(InputError, match="expected an entity on either side"):
+    with pytest.raises(InputError, match=r"^y_true, y_pred: "):
         sequence_labeling.classification_report([["O"]], [["O"]])
-    with pytest.raises(InputError, match="expected labels that are strings, got int 3"):
+    with pytest.raises(InputError, match=r"^y_true: "):
         sequence_labeling.f1_score([[3]], [["O"]])  # type: ignore[list-item]
-    with pytest.raises(InputError, match="got an empty one"):
+    with pytest.raises(InputError, match=r"^labels: "):
         sequence_labeling.f1_score([[""]], [["O"]])
 
 
 def test_labels_of_different_lengths_are_refused_where_seqeval_cuts_them() -> None:
     for function in (sequence_labeling.accuracy_score, sequence_labeling.performance_measure):
-        with pytest.raises(InputError, match="y_pred: expected 2 labels, as many as in y_true, got 1"):
+        with pytest.raises(InputError, match=r"^y_pred: .*y_true"):
             function([["O", "O"]], [["O"]])
-    with pytest.raises(ZeroDivisionError, match="expected labels to compare"):
+    with pytest.raises(ZeroDivisionError, match=r"^y_true: "):
         sequence_labeling.accuracy_score([[]], [[]])
 
 
 def test_a_label_without_a_letter_is_each_error_that_callers_may_catch() -> None:
     for kind in (InputError, KeyError, IndexError):
         for label in ("", "T-PER"):
-            with pytest.raises(kind, match="begins with a letter of I, O, B, E, S, U, L, got"):
+            with pytest.raises(kind, match=r'^"label: '):
                 scheme.Token(label)
-    with pytest.raises(InputError, match=r"Invalid token is found: S-A\. Allowed prefixes are: I\|O\|B\."):
+    with pytest.raises(InputError, match=r"^'Invalid token is found: "):
         v1.classification_report([["S-A"]], [["O"]], scheme=scheme.IOB2)
 
 

@@ -48,7 +48,7 @@ def test_nothing_is_known_before_fitting() -> None:
     assert crf.transition_features_ is None
     assert crf.training_log_ is None
     assert crf.modelfile.name is None
-    with pytest.raises(NotFittedError, match="call fit"):
+    with pytest.raises(NotFittedError, match=r"^CRF: "):
         crf.predict(X)
 
 
@@ -194,11 +194,11 @@ def test_another_trainer() -> None:
 def test_wrong_arguments_are_named() -> None:
     with pytest.raises(ValueError, match="both X_dev and y_dev"):
         ours.CRF().fit(X, Y, X)
-    with pytest.raises(InputError, match=f"y: expected as many sentences as X has, got {len(Y) - 1}"):
+    with pytest.raises(InputError, match=rf"^y: .*\b{len(Y) - 1}\b"):
         ours.CRF().fit(X, Y[:-1])
-    with pytest.raises(InputError, match="X_dev: expected as many sentences as y_dev has, got 3"):
+    with pytest.raises(InputError, match=r"^X_dev: .*y_dev"):
         ours.CRF().fit(X, Y, X[:3], Y[:4])
-    with pytest.raises(ValueError, match="c1"):  # not of this algorithm
+    with pytest.raises(ValueError, match=r"^Parameter not found: "):  # not of this algorithm
         ours.CRF("ap", c1=1.0).fit(X, Y)
 
 

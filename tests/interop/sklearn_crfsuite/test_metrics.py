@@ -57,8 +57,8 @@ def test_sentences_of_one_length_are_sentences() -> None:
 
 
 def test_sentences_that_do_not_fit_are_named() -> None:
-    with pytest.raises(InputError, match=r"y_pred\[1\]: expected 1 labels, as in y_true, got 2"):
+    with pytest.raises(InputError, match=r"^y_pred\[1\]: .*y_true"):
         ours.flat_f1_score([["X", "Y"], ["X"]], [["X", "Y"], ["X", "Y"]], average="micro")
     for score in (ours.flat_accuracy_score, ours.sequence_accuracy_score):
-        with pytest.raises(InputError, match="y_pred: expected labels of 2 sentences, as in y_true, got 1"):
+        with pytest.raises(InputError, match=r"^y_pred: .*y_true"):
             score([["X"], ["Y"]], [["X"]])

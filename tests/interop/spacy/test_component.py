@@ -175,7 +175,7 @@ def test_more_columns_than_words() -> None:
     doc = nlp("Anna sings")
     assert [token.tag_ for token in doc] == ["NNP", "VBZ"]
     assert found(doc) == [("Anna", "PER", model.predict_spans([X[0]])[0][0].probability)]
-    with pytest.raises(InputError, match=r"columns: expected 2, at which the model looks .*, got 1: text; name attr"):
+    with pytest.raises(InputError, match=r"^columns: "):
         pipeline(model)
 
 
@@ -202,29 +202,29 @@ def test_what_spacy_is_told() -> None:
 
 
 def test_wrong_settings_are_refused(tmp_path: Path) -> None:
-    for config, message in (
-        ({"task": "parse"}, "task: expected one of ner, pos, auto, got 'parse'"),
-        ({"attribute": "dep"}, "attribute: expected one of tag, pos, auto, got 'dep'"),
-        ({"min_probability": 1.5}, "min_probability: expected a number from 0 to 1"),
-        ({"columns": ["word"]}, "columns: expected a list of text, lower, norm, shape, lemma, tag, pos, got"),
-        ({"columns": []}, "columns: expected a list of text"),
+    for config, place in (
+        ({"task": "parse"}, r"^task: .*'parse'"),
+        ({"attribute": "dep"}, r"^attribute: .*'dep'"),
+        ({"min_probability": 1.5}, r"^min_probability: "),
+        ({"columns": ["word"]}, r"^columns: .*\['word'\]"),
+        ({"columns": []}, r"^columns: .*\[\]"),
     ):
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, match=place):
             pipeline(**config)
-    with pytest.raises(InputError, match=r"tagline: expected a model, got none; name one .*or train it with nlp.init"):
+    with pytest.raises(InputError, match=r"^tagline: .*nlp.init"):
         pipeline()("Anna")
-    with pytest.raises(StorageError, match="nowhere: expected a model file, got none of that name"):
+    with pytest.raises(StorageError, match="nowhere: "):
         pipeline(model=str(tmp_path / "nowhere"))("Anna")
-    with pytest.raises(InputError, match="task: expected pos for labels that mark no spans, got ner"):
+    with pytest.raises(InputError, match=r"^task: "):
         pipeline(tagger(), task="ner")
-    with pytest.raises(InputError, match=r"attribute: expected tag, for token\.pos_ takes .* got pos for .*'\.'"):
+    with pytest.raises(InputError, match=r"^attribute: .*token\.pos_"):
         pipeline(tagger(), attribute="pos")
-    with pytest.raises(InputError, match="model: expected a model that was trained with a template"):
+    with pytest.raises(InputError, match=r"^model: "):
         pipeline(CRF().fit([[{"a": 1}]], [["O"]]))
-    with pytest.raises(InputError, match="min_probability: expected 0 for a model of kind trigram"):
+    with pytest.raises(InputError, match=r"^min_probability: "):
         pipeline(fitted("trigram"), min_probability=0.5)("Anna")
     english().save(tmp_path / "en.tagline")
-    with pytest.raises(InputError, match=r"^device: .*en\.tagline, a crf model"):
+    with pytest.raises(InputError, match=r"^device: .*en\.tagline"):
         pipeline(model=str(tmp_path / "en.tagline"), device="cpu")("Anna")
 
 
@@ -250,5 +250,5 @@ def test_an_extension_of_somebody_else_is_left_alone() -> None:
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
     monkeypatch.delitem(sys.modules, "tagline.interop.spacy")
-    with pytest.raises(ImportError, match=r"tagline\.interop\.spacy: expected spacy to be installed.*tagline\[spacy\]"):
+    with pytest.raises(ImportError, match=r"^tagline\.interop\.spacy: "):
         import tagline.interop.spacy  # noqa: F401

@@ -148,23 +148,23 @@ def test_the_rules_of_entities_hold_unless_others_are_asked_for() -> None:
 
 def test_refused() -> None:
     docs = annotated("en", 5)
-    for data, how, message in (
+    for data, how, place in (
         (
             docs,
             {"kind": "svm"},
-            "kind: expected one of crf, memm, maxent, semicrf, hmm, trigram, bilstm, transformer, got 'svm'",
+            r"^kind: .*'svm'",
         ),
-        (docs, {"depth": 3}, "settings: expected those of the kind crf, got others .*depth"),
-        (docs, {"columns": ["x"]}, "columns: expected a list of text"),
-        (docs, {"columns": "text"}, "columns: expected a list of text"),
-        (["text"], {}, "examples: expected examples or documents of spaCy, got 'text'; of a DocBin: doc_bin.get_docs"),
-        (docs, {"task": "pos"}, "examples: expected documents that are annotated for pos, got none"),
-        (docs, {"task": "dep"}, "task: expected one of ner, pos, auto, got 'dep'"),
-        (docs, {"task": "pos", "attribute": "dep"}, "attribute: expected one of tag, pos, auto, got 'dep'"),
-        (tagged(), {"task": "ner"}, "examples: expected documents that are annotated for ner, got none"),
-        ([], {}, "examples: expected documents that are annotated"),
+        (docs, {"depth": 3}, r"^settings: "),
+        (docs, {"columns": ["x"]}, r"^columns: "),
+        (docs, {"columns": "text"}, r"^columns: "),
+        (["text"], {}, r"^examples: .*doc_bin.get_docs"),
+        (docs, {"task": "pos"}, r"^examples: "),
+        (docs, {"task": "dep"}, r"^task: .*'dep'"),
+        (docs, {"task": "pos", "attribute": "dep"}, r"^attribute: .*'dep'"),
+        (tagged(), {"task": "ner"}, r"^examples: "),
+        ([], {}, r"^examples: "),
     ):
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, match=place):
             train(data, **how)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="examples: expected documents that are annotated"):
+    with pytest.raises(InputError, match=r"^examples: "):
         pipeline(sentences=False).initialize()  # spaCy's own examples have no annotation

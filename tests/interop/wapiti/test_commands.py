@@ -235,21 +235,21 @@ def test_sentences_are_answered_as_they_arrive(model: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "wrong"),
-    [(b"Anna\n\0\n", "<stdin>:2: expected text, got a NUL byte")],
+    ("data", "place"),
+    [(b"Anna\n\0\n", r"^<stdin>:2: ")],
 )
-def test_bad_data_is_named(run, model: Path, data: bytes, wrong: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(InputError, match=wrong):
+def test_bad_data_is_named(run, model: Path, data: bytes, place: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InputError, match=place):
         run("label", "-m", model, text=data)
 
 
 def test_missing_columns_are_named(run, files: Path) -> None:  # type: ignore[no-untyped-def]
     (files / "p").write_text("u%x[0,2]\n", encoding="utf-8")
-    with pytest.raises(InputError, match="train:1: expected 3 columns, as the patterns ask for, got 2"):
+    with pytest.raises(InputError, match="train:1: "):
         run("train", "-p", files / "p", files / "train", files / "m")
-    with pytest.raises(InputError, match="train:1: expected words that begin with u, b or \\*"):
+    with pytest.raises(InputError, match="train:1: "):
         run("train", files / "train", files / "m")
-    with pytest.raises(InputError, match="expected sentences, got none"):
+    with pytest.raises(InputError, match=r"^<stdin>: "):
         run("train", "-p", files / "patterns")
 
 
@@ -271,19 +271,19 @@ def test_dump_and_update(run, model: Path) -> None:  # type: ignore[no-untyped-d
 
 
 @pytest.mark.parametrize(
-    ("patch", "wrong"),
+    ("patch", "place"),
     [
-        (b"u:w=Anna # NAME\n", "<stdin>:1: expected observation, label before"),
-        (b"\nu:w=Bob # NAME 1\n", "<stdin>:2: expected an observation of the model"),
-        (b"u:w=Anna # X 1\n", "expected one of NAME, O, VERB, got 'X'"),
-        (b"u:w=Anna O NAME 1\n", "expected # for 'u:w=Anna'"),
-        (b"b:p=anna # NAME 1\n", "expected a label before for 'b:p=anna'"),
-        (b"u:w=Anna # NAME one\n", "expected a weight"),
-        (b"u:w=Anna # NAME nan\n", "expected a weight"),
+        (b"u:w=Anna # NAME\n", r"^<stdin>:1: .*b'u:w=Anna # NAME'"),
+        (b"\nu:w=Bob # NAME 1\n", r"^<stdin>:2: "),
+        (b"u:w=Anna # X 1\n", r"^<stdin>:1: .*'X'"),
+        (b"u:w=Anna O NAME 1\n", r"^<stdin>:1: "),
+        (b"b:p=anna # NAME 1\n", r"^<stdin>:1: "),
+        (b"u:w=Anna # NAME one\n", r"^<stdin>:1: "),
+        (b"u:w=Anna # NAME nan\n", r"^<stdin>:1: "),
     ],
 )
-def test_bad_patches_are_named(run, model: Path, patch: bytes, wrong: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(InputError, match=wrong):
+def test_bad_patches_are_named(run, model: Path, patch: bytes, place: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InputError, match=place):
         run("update", "-m", model, text=patch)
 
 
@@ -408,7 +408,7 @@ def test_training_goes_on_from_a_model(run, files: Path) -> None:  # type: ignor
     assert third.patterns == (*first.patterns, "u:new=%x[1,0]")
     assert {name for name in third.observations if name.startswith("u:new=")}
     (files / "other").write_text("The D NEW\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"other:1: expected a label of the model that is trained on \(O, B, I\)"):
+    with pytest.raises(InputError, match="other:1: "):
         run("train", "-m", files / "first", files / "other", files / "m")
 
 
@@ -470,30 +470,30 @@ def test_a_signal_stops_training_and_saves(files: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "wrong"),
+    ("arguments", "place"),
     [
-        ("", "mode: expected train, label, dump, update"),
-        ("lable", "mode: expected"),
-        ("train -q", "train: expected one of --me"),
-        ("train -i", "-i: expected a value"),
-        ("train -i x", "-i: expected a whole number, got 'x'"),
-        ("train -1 nan", "-1: expected a number"),
-        ("train --rho1 -1", "--rho1: expected 0 or more"),
-        ("train a b c", "expected an input and an output file, got 3"),
-        ("train --me", "expected no --me"),
-        ("train -T x", "--type: expected one of"),
-        ("train -a x", "--algo: expected one of"),
-        ("train --rstate f", "states of Wapiti's optimisers are not read"),
-        ("train --sstate f", "no such state to save"),
-        ("train --clip", "expected no --clip"),
-        ("label", "label: expected a model, got none; name it with -m"),
-        ("label -m m -c --force", "expected --check or --force, got both"),
-        ("label -m m -n 0", "--nbest: expected 1 or more"),
-        ("update", "update: expected a model"),
+        ("", r"^mode: .*''"),
+        ("lable", r"^mode: .*'lable'"),
+        ("train -q", r"^train: .*--me"),
+        ("train -i", r"^-i: "),
+        ("train -i x", r"^-i: .*'x'"),
+        ("train -1 nan", r"^-1: "),
+        ("train --rho1 -1", r"^--rho1: "),
+        ("train a b c", r"^train: .*3 files: a b c"),
+        ("train --me", r"^train: .*--me"),
+        ("train -T x", r"^--type: "),
+        ("train -a x", r"^--algo: "),
+        ("train --rstate f", r"^train: .*states"),
+        ("train --sstate f", r"^train: "),
+        ("train --clip", r"^train: .*--clip"),
+        ("label", r"^label: "),
+        ("label -m m -c --force", r"^label: .*--check"),
+        ("label -m m -n 0", r"^--nbest: "),
+        ("update", r"^update: "),
     ],
 )
-def test_bad_command_lines_are_named(arguments: str, wrong: str) -> None:
-    with pytest.raises(InputError, match=wrong):
+def test_bad_command_lines_are_named(arguments: str, place: str) -> None:
+    with pytest.raises(InputError, match=place):
         commands.main(arguments.split())
 
 
@@ -505,7 +505,7 @@ def test_help_version_lists_and_exit_codes(run, model: Path, capfdbinary: pytest
     assert run_foreign("wapiti", ["label", "-m", str(model) + ".no"]) == 1
     assert run_foreign("wapiti", ["label"]) == 1
     assert b"wapiti: label: expected a model" in capfdbinary.readouterr().err
-    with pytest.raises(StorageError, match="expected a model of Wapiti"):
+    with pytest.raises(StorageError, match=r"^<stdin>: "):
         run("dump", text=b"nothing")
 
 

@@ -96,35 +96,35 @@ def test_the_type_of_a_model_is_its_kind(tmp_path: Path, number: bytes, kind: st
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "wrong"),
+    ("old", "new", "place"),
     [
-        (b"#mdl#2#", b"#mdl#7#", "type 7"),
-        (b"#mdl#2#10", b"#mdl#2#9", "9 weights, as the first line says, got 10"),
-        (b"/0/0\n", b"/0/1\n", "got one of --me"),
-        (b"1:O,", b"2:O,", "string 2 of 3"),
-        (b"#qrk#3", b"#qrk#4", "string 4 of 4"),
-        (b"#qrk#3\n", b"#qrk#999999999999\n", "string 4 of 999999999999"),
-        (b"4:VERB,", b"4:NAME,", "each once"),
-        (b"8:u:w=Anna,", b"8:x:w=Anna,", "begin with u, b or \\*"),
-        (b"8:u:w=Anna,", b"8:u:\0=Anna,", "without NUL"),
-        (b"=0x1p+1\n", b"=inf\n", "finite"),
-        (b"=0x1p+1\n", b"=0x1p+9999\n", "number=weight"),
-        (b"=0x1p+1\n", b"=\n", "number=weight"),
-        (b"12=0x1p+1\n", b"912=0x1p+1\n", "features below"),
-        (b"12=0x1p+1\n", b"1=0x1p+1\n", "one weight for each feature, got two"),
-        (b"12=0x1p+1\n", b"-12=0x1p+1\n", "features from 0 on"),
-        (b"12:b:p=%X[-1,0],", b"12:b:p=%Y[-1,0],", "expected %x, %t or %m"),
-        (b"12:b:p=%X[-1,0],", b"12:b:#=%X[-1,0],", "patterns without #"),
+        (b"#mdl#2#", b"#mdl#7#", r"^bad\.mdl: .*type 7"),
+        (b"#mdl#2#10", b"#mdl#2#9", r"^bad\.mdl: .*weights"),
+        (b"/0/0\n", b"/0/1\n", r"^bad\.mdl: .*--me"),
+        (b"1:O,", b"2:O,", r"^bad\.mdl: labels: .*b'2:O,\\n4:VERB,\\n#qrk#8\\n'"),
+        (b"#qrk#3", b"#qrk#4", r"^bad\.mdl: labels: .*b'#qrk#8\\n1:\*,\\n8:u:w=An'"),
+        (b"#qrk#3\n", b"#qrk#999999999999\n", r"^bad\.mdl: labels: .*b'#qrk#8\\n1:\*,\\n8:u:w=An'"),
+        (b"4:VERB,", b"4:NAME,", r"^bad\.mdl: labels: "),
+        (b"8:u:w=Anna,", b"8:x:w=Anna,", r"^bad\.mdl: .*'x:w=Anna'"),
+        (b"8:u:w=Anna,", b"8:u:\0=Anna,", r"^bad\.mdl: observations: "),
+        (b"=0x1p+1\n", b"=inf\n", r"^bad\.mdl: "),
+        (b"=0x1p+1\n", b"=0x1p+9999\n", r"^bad\.mdl: .*number="),
+        (b"=0x1p+1\n", b"=\n", r"^bad\.mdl: .*number="),
+        (b"12=0x1p+1\n", b"912=0x1p+1\n", r"^bad\.mdl: .*features"),
+        (b"12=0x1p+1\n", b"1=0x1p+1\n", r"^bad\.mdl: "),
+        (b"12=0x1p+1\n", b"-12=0x1p+1\n", r"^bad\.mdl: .*features"),
+        (b"12:b:p=%X[-1,0],", b"12:b:p=%Y[-1,0],", r"^bad\.mdl: patterns of Wapiti:4: "),
+        (b"12:b:p=%X[-1,0],", b"12:b:#=%X[-1,0],", r"^bad\.mdl: .*'b:#=%X\[-1,0\]'"),
     ],
 )
-def test_what_is_wrong_is_named(old: bytes, new: bytes, wrong: str) -> None:
-    with pytest.raises(StorageError, match=wrong):
+def test_what_is_wrong_is_named(old: bytes, new: bytes, place: str) -> None:
+    with pytest.raises(StorageError, match=place):
         read_crf(replaced(old, new), "bad.mdl")
 
 
 def test_many_labels_are_refused_before_they_take_memory() -> None:
     labels = b"".join(b"%d:%d,\n" % (len(str(k)), k) for k in range(9000))
-    with pytest.raises(StorageError, match="1 to 8192 labels"):
+    with pytest.raises(StorageError, match=r"^wide\.mdl: "):
         read_crf(b"#mdl#2#0\n#rdr#0/0/0\n#qrk#9000\n" + labels + b"#qrk#1\n1:u,\n", "wide.mdl")
 
 
@@ -168,24 +168,24 @@ def trained(**settings: object) -> tagline.CRF:
 
 
 @pytest.mark.parametrize(
-    ("make", "wrong"),
+    ("make", "place"),
     [
-        (lambda: trained(start_end=True), "no weights of first and last labels"),
-        (lambda: trained(hash_bits=8), "attributes with names"),
-        (lambda: tagline.CRF("U%x[0,0:lower]").fit(SENTENCES, TAGS), "<template>:1: expected only %x"),
-        (lambda: tagline.CRF("U#%x[0,0]").fit(SENTENCES, TAGS), "expected no #"),
-        (lambda: tagline.CRF("U%x[-6,0]\nB").fit(SENTENCES, TAGS), "expected rows up to 5"),
-        (lambda: tagline.CRF().fit([[["w=a"], ["w=b"]]], [["A", "B"]]), "states whose names begin with u or \\*"),
-        (lambda: tagline.CRF("U%x[0,0]").fit([["a"]], [["A"]]), "expected weights that are not 0, got none"),
-        (lambda: tagline.CRF(lambda words: [[f"u{word}"] for word in words]).fit(SENTENCES, TAGS), "a function"),
+        (lambda: trained(start_end=True), r"^model: .*weights"),
+        (lambda: trained(hash_bits=8), r"^model: .*attributes"),
+        (lambda: tagline.CRF("U%x[0,0:lower]").fit(SENTENCES, TAGS), r"^<template>:1: .*U%x\[0,0:lower\]"),
+        (lambda: tagline.CRF("U#%x[0,0]").fit(SENTENCES, TAGS), r"^<template>:1: .*'U#%x\[0,0\]'"),
+        (lambda: tagline.CRF("U%x[-6,0]\nB").fit(SENTENCES, TAGS), r"^<template>:1: .*U%x\[-6,0\]"),
+        (lambda: tagline.CRF().fit([[["w=a"], ["w=b"]]], [["A", "B"]]), r"^model: .*'w=a'"),
+        (lambda: tagline.CRF("U%x[0,0]").fit([["a"]], [["A"]]), r"^model: .*weights"),
+        (lambda: tagline.CRF(lambda words: [[f"u{word}"] for word in words]).fit(SENTENCES, TAGS), r"^model: "),
         (
             lambda: tagline.CRF("U%x[0,0]", scheme="IOB2").fit([["a"]], [["B-X"]]),
-            "a model without rules",
+            r"^model: .*the rules of IOB2",
         ),
     ],
 )
-def test_what_wapiti_cannot_express_is_named(make: Callable[[], tagline.CRF], wrong: str) -> None:
-    with pytest.raises(InputError, match=wrong):
+def test_what_wapiti_cannot_express_is_named(make: Callable[[], tagline.CRF], place: str) -> None:
+    with pytest.raises(InputError, match=place):
         write_crf(make())
 
 

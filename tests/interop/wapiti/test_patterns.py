@@ -86,7 +86,7 @@ def test_absolute_rows() -> None:
 
 def test_numbers_are_those_of_c() -> None:
     assert states("u%x[0x1,0]%x[01,0]%x[-0,0]", ["a", "b"]) == [["ubba"], ["u_x+1_x+1b"]]
-    with pytest.raises(InputError, match="patterns:1: expected a row, got 08"):
+    with pytest.raises(InputError, match=r"^patterns:1: "):
         template("u%x[08,0]")
 
 
@@ -95,26 +95,26 @@ def test_capitals_are_lowered_in_ascii_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wrong"),
+    ("text", "place"),
     [
-        ("x", "expected u, b or \\* at the start"),
-        (" u", "take away the blanks"),
-        ("", "expected patterns"),
-        ("u%y[0,0]", 'expected %x, %t or %m, got "%y"'),
-        ("u%x[0]", "expected %x\\[row,column\\]"),
-        ("u%x[0,0", "close the bracket"),
-        ("u%x[0,-1]", "expected %x\\[row,column\\]"),
-        ("u%m[0,0]", "expected an expression"),
-        ('u%m[0,0,"a', "expected an expression"),
-        ('u%t[0,0,"a**"]', "without anything before it to repeat at character 3"),
-        ('u%t[0,0,"^*"]', "without anything before it"),
-        ("u%x[100,0]", "expected a row from -99 to 99"),
-        ("u%x[0,99999]", "expected a column from 0"),
-        ('u%t[0,0,"' + "a" * 1001 + '"]', "expected an expression of up to 1000 characters"),
+        ("x", r'^patterns:1: .*"x"'),
+        (" u", r'^patterns:1: .*" u"'),
+        ("", r"^patterns: "),
+        ("u%y[0,0]", r'^patterns:1: .*"%y"'),
+        ("u%x[0]", r"^patterns:1: "),
+        ("u%x[0,0", r'^patterns:1: .*"%x\[0,0"'),
+        ("u%x[0,-1]", r"^patterns:1: "),
+        ("u%m[0,0]", r"^patterns:1: "),
+        ('u%m[0,0,"a', r"^patterns:1: "),
+        ('u%t[0,0,"a**"]', r"^patterns:1: "),
+        ('u%t[0,0,"^*"]', r"^patterns:1: "),
+        ("u%x[100,0]", r"^patterns:1: .*\b100\b"),
+        ("u%x[0,99999]", r"^patterns:1: .*\b99999\b"),
+        ('u%t[0,0,"' + "a" * 1001 + '"]', r"^patterns:1: "),
     ],
 )
-def test_what_is_wrong_is_named(text: str, wrong: str) -> None:
-    with pytest.raises(InputError, match=wrong):
+def test_what_is_wrong_is_named(text: str, place: str) -> None:
+    with pytest.raises(InputError, match=place):
         template(text)
 
 
@@ -132,14 +132,14 @@ def test_patterns_travel_with_their_dialect() -> None:
         "the label alone",
         '"a*" in the token 1 from the end of the sentence',
     ]
-    with pytest.raises(InputError, match="dialect: expected crfpp or wapiti, got 'mallet'"):
+    with pytest.raises(InputError, match=r"^dialect: .*'mallet'"):
         Template.parse("u", dialect="mallet")
 
 
 def test_half_characters() -> None:
     (names,) = states('u%m[0,0,"^."]', ["北"])
     assert [bytes_of(name) for name in names] == [b"u\xe5"]
-    with pytest.raises(InputError, match="expected whole characters where one %m follows another"):
+    with pytest.raises(InputError, match=r'^"\^\." in "北": '):
         states('u%m[0,0,"^."]%m[0,0,".$"]', ["北"])
     assert states('u%m[0,0,"^."]%m[0,0,".$"]', ["ab"]) == [["uab"]]
 
@@ -219,7 +219,7 @@ def test_a_hostile_expression_takes_no_longer() -> None:
     word = "a" * 5000
     assert ByteExpression.of("a*" * 30 + "b").find([word]) == [None]
     assert ByteExpression.of("a?" * 60 + "b").find([word + "b"]) is not None
-    with pytest.raises(ExpressionError, match="a backslash without anything behind it"):
+    with pytest.raises(ExpressionError, match=r"\b2$"):
         ByteExpression.of("a\\")
 
 

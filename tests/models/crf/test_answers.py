@@ -82,9 +82,9 @@ def test_score_and_evaluate() -> None:
     assert found.spans.f1 == 0.5
     assert found.interval is not None
     assert people.evaluate([["Anna"]], [["B-PER"]], rule=None).spans is None
-    with pytest.raises(InputError, match=r"y\[0\]\[1\]: expected a label to compare with, got None"):
+    with pytest.raises(InputError, match=r"^y\[0\]\[1\]: "):
         people.evaluate([["Anna", "sings"]], [["B-PER", None]])
-    with pytest.raises(InputError, match=r"y\[0\]: expected 2 labels, one a token of X\[0\], got 1"):
+    with pytest.raises(InputError, match=r"^y\[0\]: "):
         people.score([["Anna", "sings"]], [["B-PER"]])
 
 

@@ -105,10 +105,10 @@ def test_damaged_files_are_refused(file, tmp_path):
 
 
 def test_no_sentences(tmp_path):
-    with pytest.raises(TaglineError, match="expected sentences, got none"):
+    with pytest.raises(TaglineError, match=r"^source: "):
         compile_corpus(iter(()), tmp_path / "cache", TEMPLATE)
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(TaglineError, match="expected a template or a function"):
+    with pytest.raises(TaglineError, match=r"^features: "):
         compile_corpus(iter(()), tmp_path / "cache", None)
 
 
@@ -122,12 +122,12 @@ def test_a_crf_trained_from_disk(corpus, file, tmp_path):
     np.testing.assert_array_equal(disk.parameters_.weights, memory.parameters_.weights)
     assert disk.predict(corpus) == memory.predict(corpus)
     assert sorted(tmp_path.iterdir()) == before
-    with pytest.raises(TaglineError, match="compiled with, got others"):
+    with pytest.raises(TaglineError, match=r"^features: "):
         CRF("U00:%x[0,0]").fit(compiled)
     for settings in ({"clusters": {"a": "1"}}, {"vectors": {"a": [1.0]}}, {"stages": 2}):
-        with pytest.raises(TaglineError, match=r"X: expected sentences for .*, got a compiled corpus"):
+        with pytest.raises(TaglineError, match=r"^X: "):
             CRF(TEMPLATE, **settings).fit(compiled)
-    with pytest.raises(TaglineError, match="got a compiled corpus"):
+    with pytest.raises(TaglineError, match=r"^X: "):
         CRF(TEMPLATE, min_frequency=2).fit(compiled)
 
 

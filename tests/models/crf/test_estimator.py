@@ -123,7 +123,7 @@ def test_a_weight_is_a_repetition() -> None:
 def test_label_weights_that_are_all_zero_are_refused() -> None:
     X, y = items()
     labels = {label for row in y for label in row}
-    with pytest.raises(InputError, match="label_weights: expected a weight above 0 for some label of the sentences"):
+    with pytest.raises(InputError, match=r"^label_weights: "):
         CRF(label_weights=dict.fromkeys(labels, 0.0)).fit(X, y)
 
 
@@ -207,7 +207,7 @@ def test_edges_solve_what_states_cannot() -> None:
     assert model.score(X[30:], y[30:], edges=edges[30:]) == 1.0
     assert model.predict_single(X[0], edges=edges[0]) == y[0]
     assert {row.attribute for row in model.weights_table() if row.kind == "edge"} == {"change", "stay"}
-    with pytest.raises(InputError, match="edges: expected none, as when the vocabularies were built"):
+    with pytest.raises(InputError, match=r"^edges: "):
         without.predict(X, edges=edges)
 
 
@@ -273,7 +273,7 @@ def log_probability(tagger: Any, row: Any, labels: list[str]) -> float:
 def test_a_dictionary_that_no_line_looks_at_is_refused():
     corpus = Corpus.from_sentences([(["in", "Oslo"], ["O", "B-LOC"])])
     words = Dictionary({"Oslo": "LOC"})
-    with pytest.raises(InputError, match=r"dictionary: expected a template line for column 1.*U90:%x\[0,1\]"):
+    with pytest.raises(InputError, match=r"^dictionary: "):
         CRF("U00:%x[0,0]\nB", dictionary=words).fit(corpus)
     CRF("U00:%x[0,0]\nU90:%x[0,1]\nB", dictionary=words).fit(corpus)
 
@@ -285,7 +285,7 @@ def test_a_broken_minimum_frequency_is_rounded_up():
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, np.random.RandomState(0), np.random.default_rng(0)])
 def test_a_wrong_seed_is_refused(seed):
-    with pytest.raises(InputError, match="random_state: expected a whole number of 0 or more"):
+    with pytest.raises(InputError, match=r"^random_state: "):
         CRF(random_state=seed).fit([[{"a": 1.0}]], [["X"]])
 
 

@@ -93,7 +93,7 @@ def test_warm_starts_keep_what_they_have() -> None:
 def test_what_was_never_seen_has_no_frequency(setting: str) -> None:
     with pytest.raises(InputError, match=f"min_feature_frequency: expected 0 beside {setting}=True, got 2"):
         CRF(min_feature_frequency=2, **{setting: True}).fit(X, Y)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"where labels are not known, as in y\[0\]\[0\]"):
+    with pytest.raises(InputError, match=r"^min_feature_frequency: "):
         CRF(min_feature_frequency=2).fit(X, [[None, *Y[0][1:]], *Y[1:]])
     with pytest.raises(InputError, match="min_feature_frequency: expected a number of 0 or more, got -1"):
         CRF(min_feature_frequency=-1).fit(X, Y)

@@ -73,9 +73,9 @@ def test_warm_start_of_hashed_models() -> None:
     assert model.labels_ == ["D", "N", "P", "V", "X"]
     assert model.score(X, y) > 0.8
     for bits in (None, 11):
-        with pytest.raises(InputError, match=f"hash_bits: expected 10, as the model has it, got {bits}"):
+        with pytest.raises(InputError, match=r"^hash_bits: "):
             model.set_params(hash_bits=bits).fit(X, y)
-    with pytest.raises(InputError, match="hash_bits: expected None, as the model has it, got 5"):
+    with pytest.raises(InputError, match=r"^hash_bits: "):
         CRF(warm_start=True).fit(X, y).set_params(hash_bits=5).fit(X, y)
 
 

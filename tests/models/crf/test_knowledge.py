@@ -84,9 +84,9 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_meant() -> None:
-    with pytest.raises(InputError, match="hash_bits: expected None beside vectors, got 8"):
+    with pytest.raises(InputError, match=r"^hash_bits: "):
         model(vectors=VECTORS, hash_bits=8)
-    with pytest.raises(InputError, match="clusters, vectors, mentions: expected a template beside them"):
+    with pytest.raises(InputError, match=r"^clusters, vectors, mentions: "):
         CRF(clusters=CLUSTERS).fit([[{"word": "a"}]], [["O"]])
     with pytest.raises(TypeError, match=r"CRF: vector_scale is no setting any more; .*WordVectors\.of"):
         CRF(vector_scale=0.5)  # type: ignore[call-arg]

@@ -323,24 +323,24 @@ def test_max_ent_sees_no_neighbours() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "message"),
+    ("model", "place"),
     [
         (
             MEMM(algorithm="ap", c2=0.0),
-            "algorithm: expected one of auto, lbfgs, owlqn, sgd, gd, iis for MEMM, got 'ap'",
+            r"^algorithm: .*'ap'",
         ),
         (MEMM(algorithm="arow", c2=0.0), "algorithm: expected"),
         (MaxEnt(all_possible_transitions=True), "all_possible_transitions: expected False for MaxEnt"),
         (MaxEnt(tolerance=1e-3, c2=0.0), "tolerance: expected None beside c2=0"),
     ],
 )
-def test_refusals(model: CRF, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_refusals(model: CRF, place: str) -> None:
+    with pytest.raises(InputError, match=place):
         model.fit([[{"a": 1.0}]], [["A"]])
 
 
 def test_max_ent_refuses_edges() -> None:
-    with pytest.raises(InputError, match="edges: expected none for MaxEnt"):
+    with pytest.raises(InputError, match=r"^edges: "):
         MaxEnt().fit([[{"a": 1.0}] * 2], [["A", "B"]], edges=[[{}, {"e": 1.0}]])
 
 
@@ -357,5 +357,5 @@ def test_resuming_is_exact(tmp_path: Any) -> None:
     MEMM(**settings, callbacks=[lambda state: state.pass_ == 9]).fit(CORPUS, checkpoint=state, save_every=0)
     again = MEMM(**settings).fit(CORPUS, checkpoint=state, resume=True)
     assert again.parameters_.weights.tobytes() == whole.parameters_.weights.tobytes()
-    with pytest.raises(InputError, match="model"):
+    with pytest.raises(InputError, match="state: "):
         CRF(**settings).fit(CORPUS, checkpoint=state, resume=True)

@@ -100,9 +100,9 @@ def test_explanations_name_what_the_document_says() -> None:
     assert "the token before mention 1 of the word" in str(placed)
     staged = with_mentions(stages=2, mentions=0)
     assert any("UE" in term.name for term in staged.explain(text[1], documents=text).tokens[1].contributions)
-    with pytest.raises(InputError, match="documents: expected None for a model of one stage"):
+    with pytest.raises(InputError, match=r"^documents: "):
         CRF(TEMPLATE).fit([["a"]], [["O"]]).explain(["a"], documents=[["a"]])
-    with pytest.raises(InputError, match="X: expected a Corpus or a list of sentences"):
+    with pytest.raises(InputError, match=r"^X: "):
         crf.explain(text[1], documents=3)
 
 
@@ -114,7 +114,7 @@ def test_a_text_is_a_document() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "inputs", "message"),
+    ("settings", "inputs", "place"),
     [
         ({"mentions": 10}, {}, "mentions: expected .* 9, got 10"),
         ({"mentions": 1, "features": None}, {}, "clusters, vectors, mentions: expected a template beside them"),
@@ -123,19 +123,19 @@ def test_a_text_is_a_document() -> None:
         ({"mentions": 1, "features": "U0:%x[0,3]\nB\n"}, {}, "expected a column below 1, got 3"),
     ],
 )
-def test_what_cannot_be_meant(settings: dict[str, Any], inputs: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_meant(settings: dict[str, Any], inputs: dict[str, Any], place: str) -> None:
     X, y, _ = documents(2)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=place):
         CRF(**{"features": TEMPLATE, **settings}).fit(X, y, **inputs)
 
 
 def test_other_kinds_refuse_the_lines(tmp_path: Path) -> None:
     X, y, _ = documents(4)
     lines = f"{TEMPLATE}U9:%x[0,0:mention1]\n"
-    with pytest.raises(InputError, match="features: expected a template without mention1"):
+    with pytest.raises(InputError, match=r"^features: "):
         SemiCRF(lines, scheme="IOB2").fit(X, y)
     corpus = Corpus.from_sentences(list(zip(X, y, strict=True)))
-    with pytest.raises(InputError, match="features: expected a template without mention1"):
+    with pytest.raises(InputError, match=r"^features: "):
         compile_corpus([corpus], tmp_path / "compiled", lines)
-    with pytest.raises(InputError, match="teacher: expected None with mentions"):
+    with pytest.raises(InputError, match=r"^teacher: "):
         CRF(lines).fit(X, y, teacher=CRF(TEMPLATE).fit(X, y))

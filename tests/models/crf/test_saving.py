@@ -168,7 +168,7 @@ def test_a_template_travels_with_the_model(tmp_path: Path) -> None:
     loaded = tagline.load(tmp_path / "model")
     assert loaded.features == Template.parse(TEMPLATE, "template")
     same_answers(model, loaded, X=X)
-    with pytest.raises(InputError, match=r"features: expected none, for .*model brings its own"):
+    with pytest.raises(InputError, match=r"^features: "):
         tagline.load(tmp_path / "model", features=features)
 
 
@@ -186,10 +186,7 @@ def test_an_older_file_with_a_pattern_that_needs_backtracking_is_refused_with_th
     storage.write(tmp_path / "m", config, arrays)
     with pytest.raises(StorageError) as caught:
         tagline.load(tmp_path / "m")
-    assert str(caught.value) == (
-        f'{tmp_path / "m"}: my.txt:2: expected a pattern that is matched without backtracking, got "(a)\\1" (a '
-        "backreference at character 4); write it without that; then train the model anew"
-    )
+    assert str(caught.value).startswith(f"{tmp_path / 'm'}: my.txt:2: ")
 
 
 def test_edge_templates_and_hashes(tmp_path: Path) -> None:
@@ -210,9 +207,9 @@ def test_a_function_is_kept_by_name(tmp_path: Path) -> None:
     loaded = tagline.load(tmp_path / "model")
     assert loaded.top_features(1) == tagline.load(tmp_path / "model").top_features(1)
     for ask in (loaded.predict, lambda X: loaded.fit(X, y)):
-        with pytest.raises(InputError, match=r"expected the function .*corpora\.features .*tagline\.load"):
+        with pytest.raises(InputError, match=r"^features: .*corpora\.features"):
             ask(X)
-    with pytest.raises(InputError, match="features: expected a function, as MissingFunction"):
+    with pytest.raises(InputError, match=r"^features: "):
         tagline.load(tmp_path / "model", features="english_ner")
     loaded.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
@@ -290,67 +287,67 @@ def test_an_older_file_loads(tmp_path: Path) -> None:
 def test_files_of_others_are_refused(full: tuple[CRF, dict[str, Any]], tmp_path: Path) -> None:
     config, arrays = full[0]._packed()
     path = tmp_path / "model"
-    for change, message in (
-        ({"version": 99}, "expected a CRF of layout 1 or older, got 99, written by a newer Tagline; upgrade Tagline"),
-        ({"model": "hmm2"}, "expected a model of kind crf or .*, got 'hmm2'; upgrade Tagline"),
-        ({"model": None}, "expected the setting 'model' of type str, got NoneType"),
+    for change, place in (
+        ({"version": 99}, r"model: .*layout"),
+        ({"model": "hmm2"}, r"model: .*'hmm2'"),
+        ({"model": None}, r"model: .*'model'"),
     ):
         storage.write(path, {**config, **change}, arrays)
-        with pytest.raises(StorageError, match=message):
+        with pytest.raises(StorageError, match=place):
             tagline.load(path)
-    with pytest.raises(StorageError, match="none of that name"):
+    with pytest.raises(StorageError, match="nothing: "):
         tagline.load(tmp_path / "nothing")
 
 
 WRONG: dict[str, Any] = {
-    "labels: a number": ({"labels": ["D", "N", "P", 3]}, {}, "labels that are strings"),
-    "labels: twice": ({"labels": ["D", "N", "P", "P"]}, {}, "labels, each once"),
-    "labels: none": ({"labels": []}, {}, "1 to 16384 labels"),
-    "labels: fewer": ({"labels": ["D", "N", "P"]}, {}, "label numbers below 3"),
-    "scheme: unknown": ({"scheme": "IOBX"}, {}, "scheme: expected"),
-    "scheme: of other labels": ({"scheme": "IOB2"}, {}, "IOB2"),
-    "start: a number": ({"start": 1}, {}, "'start' of type bool"),
-    "end: less": ({"end": False}, {}, r"'weights' as float32 \["),
-    "hash_bits: with names": ({"hash_bits": 3}, {}, "names of no states"),
-    "hash_bits: too many": ({"hash_bits": 31}, {}, "hash_bits from 1 to 30"),
-    "features: a list": ({"features": []}, {}, "'features' of type dict"),
-    "features: odd": ({"features": {"code": "import os"}}, {}, "by a template or a function"),
-    "features: a number": ({"features": {"function": 3}}, {}, "described by strings"),
-    "features: bad template": ({"features": {"template": "X00", "source": "T"}}, {}, "T:1: expected"),
-    "dictionary: no phrases": ({"dictionary": {"priority": "over", "fold_case": True}}, {}, "'dictionary' of uint8"),
-    "dictionary: odd": ({"dictionary": {"priority": "over"}}, {}, "priority and fold_case"),
-    "training: objective": ({"training": {"objective": "low"}}, {}, "float as objective"),
-    "settings": ({"settings": None}, {}, "'settings' of type dict"),
-    "weights: NaN": ({}, {"weights": lambda w: np.where(np.arange(len(w)) == 3, np.nan, w)}, "finite numbers, got nan"),
-    "weights: short": ({}, {"weights": lambda w: w[1:]}, r"'weights' as float32 \["),
-    "weights: float64": ({}, {"weights": lambda w: w.astype(np.float64)}, "'weights' as float32"),
-    "counts: more": ({}, {"states.counts": lambda c: c + (np.arange(len(c)) == 0)}, "states.counts that add up to"),
-    "counts: signed": ({}, {"states.counts": lambda c: c.astype(np.int32)}, "'states.counts' as uint32"),
-    "labels: above": ({}, {"states.labels": lambda labels: labels + 3}, "label numbers below 4"),
-    "labels: unsorted": ({}, {"states.labels": lambda labels: labels * 0}, "states.labels that ascend"),
-    "transitions: above": ({}, {"transitions": lambda pairs: pairs + 3}, "below 4 in transitions"),
-    "transitions: unsorted": ({}, {"transitions": lambda pairs: pairs[::-1]}, "transitions that ascend"),
-    "transitions: flat": ({}, {"transitions": lambda pairs: pairs.ravel()}, r"'transitions' as uint8 \[any, 2\]"),
-    "pairs: above": ({}, {"edges.pairs": lambda pairs: pairs + 3}, "below 4 in edges.pairs"),
-    "pairs: unsorted": ({}, {"edges.pairs": lambda pairs: pairs * 0}, "edges.pairs that ascend"),
-    "names: fewer": ({}, {"states.counts": lambda c: np.append(c, 0).astype(c.dtype)}, "names of "),
-    "names: missing": ({}, {"states.names.slots": None}, "vocabulary: expected the array 'slots'"),
-    "names: cut": ({}, {"states.names.bytes": lambda data: data[1:]}, "vocabulary: expected lengths"),
-    "array: missing": ({}, {"edges.counts": None}, "'edges.counts'"),
+    "labels: a number": ({"labels": ["D", "N", "P", 3]}, {}, r"broken\.tagline: .*labels"),
+    "labels: twice": ({"labels": ["D", "N", "P", "P"]}, {}, r"broken\.tagline: .*labels"),
+    "labels: none": ({"labels": []}, {}, r"broken\.tagline: .*labels"),
+    "labels: fewer": ({"labels": ["D", "N", "P"]}, {}, r"broken\.tagline: .*\b3\b"),
+    "scheme: unknown": ({"scheme": "IOBX"}, {}, r"scheme: .*'IOBX'"),
+    "scheme: of other labels": ({"scheme": "IOB2"}, {}, r"broken\.tagline: labels\[0\]: .*IOB2"),
+    "start: a number": ({"start": 1}, {}, r"broken\.tagline: .*'start'"),
+    "end: less": ({"end": False}, {}, r"broken\.tagline: .*'weights'"),
+    "hash_bits: with names": ({"hash_bits": 3}, {}, r"broken\.tagline: .*states"),
+    "hash_bits: too many": ({"hash_bits": 31}, {}, r"broken\.tagline: .*hash_bits"),
+    "features: a list": ({"features": []}, {}, r"broken\.tagline: .*'features'"),
+    "features: odd": ({"features": {"code": "import os"}}, {}, r"broken\.tagline: .*\{'code': 'import os'\}"),
+    "features: a number": ({"features": {"function": 3}}, {}, r"broken\.tagline: .*strings"),
+    "features: bad template": ({"features": {"template": "X00", "source": "T"}}, {}, "T:1: "),
+    "dictionary: no phrases": ({"dictionary": {"priority": "over", "fold_case": True}}, {}, "'dictionary'"),
+    "dictionary: odd": ({"dictionary": {"priority": "over"}}, {}, r"broken\.tagline: .*fold_case"),
+    "training: objective": ({"training": {"objective": "low"}}, {}, r"broken\.tagline: .*'low'"),
+    "settings": ({"settings": None}, {}, r"broken\.tagline: .*'settings'"),
+    "weights: NaN": ({}, {"weights": lambda w: np.where(np.arange(len(w)) == 3, np.nan, w)}, r"broken\.tagline: .*nan"),
+    "weights: short": ({}, {"weights": lambda w: w[1:]}, r"broken\.tagline: .*'weights'"),
+    "weights: float64": ({}, {"weights": lambda w: w.astype(np.float64)}, r"broken\.tagline: .*'weights'"),
+    "counts: more": ({}, {"states.counts": lambda c: c + (np.arange(len(c)) == 0)}, r"states\.counts"),
+    "counts: signed": ({}, {"states.counts": lambda c: c.astype(np.int32)}, r"broken\.tagline: .*'states.counts'"),
+    "labels: above": ({}, {"states.labels": lambda labels: labels + 3}, r"broken\.tagline: .*\b6\b"),
+    "labels: unsorted": ({}, {"states.labels": lambda labels: labels * 0}, r"broken\.tagline: .*states.labels"),
+    "transitions: above": ({}, {"transitions": lambda pairs: pairs + 3}, r"broken\.tagline: .*transitions"),
+    "transitions: unsorted": ({}, {"transitions": lambda pairs: pairs[::-1]}, r"broken\.tagline: .*transitions"),
+    "transitions: flat": ({}, {"transitions": lambda pairs: pairs.ravel()}, r"broken\.tagline: .*'transitions'"),
+    "pairs: above": ({}, {"edges.pairs": lambda pairs: pairs + 3}, r"broken\.tagline: .*edges.pairs"),
+    "pairs: unsorted": ({}, {"edges.pairs": lambda pairs: pairs * 0}, r"broken\.tagline: .*edges.pairs"),
+    "names: fewer": ({}, {"states.counts": lambda c: np.append(c, 0).astype(c.dtype)}, r"broken\.tagline: .*\b24\b"),
+    "names: missing": ({}, {"states.names.slots": None}, r"vocabulary: .*'slots'"),
+    "names: cut": ({}, {"states.names.bytes": lambda data: data[1:]}, r"vocabulary: .*lengths"),
+    "array: missing": ({}, {"edges.counts": None}, r"broken\.tagline: .*'edges.counts'"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_whatever_a_file_says_is_checked(full: tuple[CRF, dict[str, Any]], wrong: str, tmp_path: Path) -> None:
     config, arrays = full[0]._packed()
-    settings, changes, message = WRONG[wrong]
+    settings, changes, place = WRONG[wrong]
     for name, change in changes.items():
         if change is None:
             del arrays[name]
         else:
             arrays[name] = change(arrays[name])
     storage.write(tmp_path / "broken.tagline", {**config, **settings}, arrays)
-    with pytest.raises(StorageError, match=message) as caught:
+    with pytest.raises(StorageError, match=place) as caught:
         tagline.load(tmp_path / "broken.tagline")
     assert "broken.tagline: " in str(caught.value)
 

@@ -158,7 +158,7 @@ def test_pruning_tells_what_it_costs() -> None:
     assert "labels below 0.3 are pruned" in crf.notes_[-1]
     for row, kept in zip(np.concatenate(crf.marginal_arrays(X)), left, strict=True):
         assert (row[~kept] == 0).all()
-    with pytest.raises(InputError, match="got one that prunes nothing"):
+    with pytest.raises(InputError, match=r"^pruning: "):
         fitted().pruning(X)
 
 
@@ -206,7 +206,7 @@ def test_the_same_bytes_for_any_number_of_threads() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("settings", "place"),
     [
         ({"order": 3}, "order: expected .* 2, got 3"),
         ({"order": 1, "prune": 0.1}, "prune: expected None beside order=1"),
@@ -215,29 +215,29 @@ def test_the_same_bytes_for_any_number_of_threads() -> None:
         ({"warm_start": True}, "warm_start: expected False beside order=2"),
     ],
 )
-def test_what_it_does_not_have_is_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_what_it_does_not_have_is_refused(settings: dict[str, Any], place: str) -> None:
+    with pytest.raises(InputError, match=place):
         CRF(TEMPLATE, **{"order": 2, **settings}).fit(X, Y)
 
 
 def test_doors_that_are_closed() -> None:
-    with pytest.raises(InputError, match="order: expected 1 for MEMM, got 2"):
+    with pytest.raises(InputError, match=r"^order: "):
         MEMM(TEMPLATE, order=2).fit(X, Y)
-    with pytest.raises(InputError, match="order: expected 1 for partial_fit"):
+    with pytest.raises(InputError, match=r"^order: .*partial_fit"):
         CRF(TEMPLATE, order=2).partial_fit(X, Y)
     first = CRF(TEMPLATE).fit(X, Y)
-    with pytest.raises(InputError, match="teacher: expected None with order=2"):
+    with pytest.raises(InputError, match=r"^teacher: .*order="):
         CRF(TEMPLATE, order=2).fit(X, Y, teacher=first)
 
 
 def test_other_tools_and_tables_do_not_lose_triples(tmp_path: Path) -> None:
     crf = CRF(TEMPLATE, c2=0.5, order=2, scheme=None, max_iterations=5).fit(X, Y)
     for form in ("crfsuite", "crfpp", "wapiti"):
-        with pytest.raises(InputError, match="order 2"):
+        with pytest.raises(InputError, match=r"^model: "):
             write_model(crf, tmp_path / "model", form)
-    with pytest.raises(InputError, match="label triples have no row"):
+    with pytest.raises(InputError, match=r"^weights: "):
         crf.weights_table()
-    with pytest.raises(InputError, match="label triples have no row"):
+    with pytest.raises(InputError, match=r"^weights: "):
         crf.with_weights([])
     first = CRF(TEMPLATE, c2=0.5, max_iterations=5).fit(X, Y)
     assert compare(crf, first).unit == "arrays"
@@ -270,16 +270,16 @@ class Passing:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.passed, self.interrupt_after = 0, -1
-        recorded = Run._record
+        recorded = Run.record
 
-        def record(run: Run, step: Any, algorithm: Any) -> bool:
+        def record(run: Run, step: Any, copied: Any) -> bool:
             self.passed += 1
-            stop = recorded(run, step, algorithm)
+            stop = recorded(run, step, copied)
             if self.passed == self.interrupt_after:
                 raise KeyboardInterrupt
             return stop
 
-        monkeypatch.setattr(Run, "_record", record)
+        monkeypatch.setattr(Run, "record", record)
         monkeypatch.setitem(Run.__init__.__kwdefaults__, "clock", self.clock)
 
     def clock(self) -> float:
@@ -322,7 +322,7 @@ def test_a_run_that_ends_while_labels_are_pruned_goes_on(
     made = passing.passed
     CRF(TEMPLATE, **settings).fit(X, Y, checkpoint=path, resume=True)
     assert passing.passed == made  # nothing is trained anew, the models that prune neither
-    with pytest.raises(InputError, match=r"prune was 0\.01 and is 0\.02"):
+    with pytest.raises(InputError, match=r"run: .*one that differs: prune was 0\.01 and is 0\.02"):
         CRF(TEMPLATE, **{**settings, "prune": 0.02}).fit(X, Y, checkpoint=path, resume=True)
 
 

@@ -189,7 +189,7 @@ def test_clone_and_repr_and_params() -> None:
     ],
 )
 def test_not_fitted(ask: Any) -> None:
-    with pytest.raises(NotFittedError, match="not fitted yet"):
+    with pytest.raises(NotFittedError):
         ask(CRF())
 
 
@@ -290,75 +290,73 @@ def test_answers_are_lists_and_arrays() -> None:
 
 
 WRONG = {
-    "flat y": ([[{"a": 1}]], ["N"], r"y\[0\]: expected a list of labels, got 'N'; y is a list of sentences"),
-    "flat X and y": ([{"a": 1}, {"b": 1}], ["N", "V"], r"y\[0\]: expected a list of labels, got 'N'"),
-    "flat X": ([{"a": 1}], [["N"]], r"sentence 0: expected a list of tokens, got dict"),
-    "a string as X": ("the cat", [["N"]], r"X: expected a list of sentences, got str 'the cat'"),
-    "None as X": (None, [["N"]], "X: expected a list of sentences, got None"),
-    "integer labels": ([[{"a": 1}]], [[1]], r"y\[0\]\[0\]: expected a label as a string.* got 1; turn labels into"),
-    "float labels": ([[{"a": 1}]], [[1.5]], r"y\[0\]\[0\]: expected a label as a string"),
-    "true as a label": ([[{"a": 1}]], [[True]], r"y\[0\]\[0\]: expected a label as a string"),
-    "fewer labels": ([[{"a": 1}, {"b": 1}]], [["N"]], r"y\[0\]: expected 2 labels, one a token of X\[0\], got 1"),
-    "more sentences": ([[{"a": 1}]], [["N"], ["N"]], "y: expected labels of 1 sentences, as many as X has, got 2"),
-    "no labels": ([[{"a": 1}]], None, "y: expected a list of labels for each sentence, got None"),
-    "labels as a number": ([[{"a": 1}]], 3, "y: expected a list of sentences, each a list of labels, got int"),
-    "an empty set": ([[{"a": 1}]], [[set()]], r"y\[0\]\[0\]: expected at least one label in a set, got none"),
-    "a set of numbers": ([[{"a": 1}]], [[{1}]], r"y\[0\]\[0\]: expected a label as a string"),
-    "nothing": ([], [], "expected at least one sentence with a known label|expected sentences to learn from"),
-    "only unknown": ([[{"a": 1}]], [[None]], "y: expected at least one sentence with a known label, got none"),
+    "flat y": ([[{"a": 1}]], ["N"], r"^y\[0\]: "),
+    "flat X and y": ([{"a": 1}, {"b": 1}], ["N", "V"], r"^y\[0\]: "),
+    "flat X": ([{"a": 1}], [["N"]], r"^sentence 0: "),
+    "a string as X": ("the cat", [["N"]], r"^X: .*'the cat'"),
+    "None as X": (None, [["N"]], r"^X: "),
+    "integer labels": ([[{"a": 1}]], [[1]], r"^y\[0\]\[0\]: "),
+    "float labels": ([[{"a": 1}]], [[1.5]], r"^y\[0\]\[0\]: "),
+    "true as a label": ([[{"a": 1}]], [[True]], r"^y\[0\]\[0\]: "),
+    "fewer labels": ([[{"a": 1}, {"b": 1}]], [["N"]], r"^y\[0\]: "),
+    "more sentences": ([[{"a": 1}]], [["N"], ["N"]], r"^y: "),
+    "no labels": ([[{"a": 1}]], None, r"^y: "),
+    "labels as a number": ([[{"a": 1}]], 3, r"^y: "),
+    "an empty set": ([[{"a": 1}]], [[set()]], r"^y\[0\]\[0\]: "),
+    "a set of numbers": ([[{"a": 1}]], [[{1}]], r"^y\[0\]\[0\]: "),
+    "nothing": ([], [], r"^y: "),
+    "only unknown": ([[{"a": 1}]], [[None]], r"^y: "),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_wrong_input_is_named(wrong: str) -> None:
-    X, y, message = WRONG[wrong]
-    with pytest.raises(InputError, match=message):
+    X, y, place = WRONG[wrong]
+    with pytest.raises(InputError, match=place):
         CRF().fit(X, y)
 
 
 def test_wrong_tokens_for_a_template() -> None:
-    for X, message in (
-        (["the", "cat"], r"X\[0\]: expected a sentence, a list of tokens, got 'the'; X is a list of sentences"),
+    for X, place in (
+        (["the", "cat"], r"^X\[0\]: "),
         (
             [[{"word": "the"}]],
-            r"X\[0\]: expected tokens, all strings or all tuples .*only a CRF without a template",
+            r"^X\[0\]: ",
         ),
-        ([["the", ("cat", "N")]], r"X\[0\]: expected tokens, all strings or all tuples of one length"),
-        (7, "X: expected a Corpus or a list of sentences, got int"),
+        ([["the", ("cat", "N")]], r"^X\[0\]: "),
+        (7, r"^X: "),
     ):
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, match=place):
             CRF(TEMPLATE).fit(X, [["D"]])
-    with pytest.raises(
-        InputError, match="features: expected a template or a function for sentences of tokens, got None"
-    ):
+    with pytest.raises(InputError, match=r"^features: "):
         CRF().fit(Corpus.from_sentences([(["the"], ["D"])]))
 
 
 def test_wrong_settings_are_named() -> None:
     X, y = items(0, 3)
-    for settings, message in (
-        ({"algorithm": "adam"}, "algorithm: expected one of auto, .*got 'adam'"),
-        ({"c2": -1.0}, "c2: expected a number of 0 or more, got -1.0"),
+    for settings, place in (
+        ({"algorithm": "adam"}, "algorithm: "),
+        ({"c2": -1.0}, "c2: "),
         ({"c1": float("nan")}, "c1: expected"),
         ({"on_illegal": "ignore", "scheme": "IOB2"}, "on_illegal|IOB2"),
         ({"algorithm": "lbfgs:memory=0"}, "algorithm.memory: expected"),
-        ({"algorithm": "lbfgs:passes=3"}, "algorithm: expected settings of lbfgs among .*, got 'passes'"),
+        ({"algorithm": "lbfgs:passes=3"}, "algorithm: "),
         ({"scheme": "IOBX"}, "scheme"),
-        ({"hash_bits": 99}, "hash_bits: expected .* 30.*, got 99"),
-        ({"label_weights": {"Q": 1.0}}, "label_weights: expected labels among"),
-        ({"label_weights": "heavy"}, "label_weights: expected a mapping"),
-        ({"label_weights": {"N": -1.0}}, r"label_weights\['N'\]: expected a number of 0 or more"),
-        ({"features": "no such file"}, "features: expected one of"),
-        ({"features": 3}, "features: expected a template"),
+        ({"hash_bits": 99}, "hash_bits: "),
+        ({"label_weights": {"Q": 1.0}}, "label_weights: "),
+        ({"label_weights": "heavy"}, "label_weights: "),
+        ({"label_weights": {"N": -1.0}}, r"label_weights\['N'\]: "),
+        ({"features": "no such file"}, "features: "),
+        ({"features": 3}, "features: "),
         ({"max_iterations": -1}, "max_iterations: expected"),
     ):
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, match=place):
             CRF(**settings).fit(X, y)
     for weights in ([1.0], [1.0, 2.0, -1.0], [1.0, 2.0, np.nan], [1.0, 2.0, 3.0, 4.0], 1.0):
-        with pytest.raises(InputError, match="sample_weight: expected 3 numbers of 0 or more, one a sentence, got"):
+        with pytest.raises(InputError, match=r"^sample_weight: "):
             CRF().fit(X, y, sample_weight=weights)
-    with pytest.raises(InputError, match="sample_weight: expected a weight above zero, got only zeros"):
+    with pytest.raises(InputError, match=r"^sample_weight: "):
         CRF().fit(X, y, sample_weight=[0, 0, 0])
     for half in ({"X_dev": X}, {"y_dev": y}):
-        with pytest.raises(InputError, match="X_dev, y_dev: expected both or neither, got one"):
+        with pytest.raises(InputError, match=r"^X_dev, y_dev: "):
             CRF().fit(X, y, **half)

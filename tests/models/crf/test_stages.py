@@ -75,7 +75,7 @@ def test_dev_sets_and_explanations_see_the_stage() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "inputs", "message"),
+    ("settings", "inputs", "place"),
     [
         ({"stages": 3}, {}, "stages: expected .* 2, got 3"),
         ({"stages": 1}, {"documents": [1]}, "documents: expected None with one stage"),
@@ -84,30 +84,30 @@ def test_dev_sets_and_explanations_see_the_stage() -> None:
         (
             {"stages": 2, "features": "U80:%v[0,0]\nB\n", "vectors": {"mr": [1.0]}},
             {},
-            "stages: expected a U line without %v in <template>",
+            r"^stages: ",
         ),
-        ({"stages": 2}, {"documents": [4]}, "documents: expected 2 or more to learn two stages from, got 1"),
-        ({"stages": 2}, {"documents": [4, 4]}, "documents: expected how many sentences each document has, 4 in all"),
+        ({"stages": 2}, {"documents": [4]}, r"^documents: "),
+        ({"stages": 2}, {"documents": [4, 4]}, r"^documents: "),
     ],
 )
-def test_what_cannot_be_meant(settings: dict[str, Any], inputs: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_meant(settings: dict[str, Any], inputs: dict[str, Any], place: str) -> None:
     X, y, _ = documents(2)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=place):
         CRF(**{"features": TEMPLATE, **settings}).fit(X, y, **inputs)
 
 
 def test_crfsuite_holds_one_stage(tmp_path: Path) -> None:
     X, y, sizes = documents(12)
     crf = CRF(TEMPLATE, stages=2).fit(X, y, documents=sizes)
-    with pytest.raises(InputError, match="model: expected one stage, as CRFsuite has it, got two"):
+    with pytest.raises(InputError, match=r"^model: "):
         write_model(crf, tmp_path / "model", "crfsuite")
 
 
 def test_documents_need_two_stages() -> None:
     X, y, sizes = documents(4)
-    with pytest.raises(InputError, match="documents: expected None for a model of one stage"):
+    with pytest.raises(InputError, match=r"^documents: "):
         CRF(TEMPLATE).fit(X, y).predict(X, documents=sizes)
-    with pytest.raises(InputError, match="stages: expected 1 for partial_fit, got 2"):
+    with pytest.raises(InputError, match=r"^stages: .*partial_fit"):
         CRF(TEMPLATE, stages=2).partial_fit(X, y)
 
 

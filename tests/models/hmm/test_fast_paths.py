@@ -126,5 +126,5 @@ def test_impossible_symbols_are_named():
     model = HMM.from_parameters([0.5, 0.5], np.full((2, 2), 0.5), [[1.0, 0.0], [1.0, 0.0]])
     with pytest.raises(NoPathError):
         model.score(np.array([[0], [1]]), lengths=[1, 1])
-    with pytest.raises(NoPathError, match="sentence 1: expected observations that some path of states explains"):
+    with pytest.raises(NoPathError, match=r"^sentence 1: "):
         model.predict(np.array([[0], [1]]), [1, 1])

@@ -34,7 +34,7 @@ def hmm(**settings: Any) -> HMM:
 def test_lists_of_one_number_name_both_readings(X: Any, settings: Any) -> None:
     N = len(X)
     model = hmm(**settings)
-    with pytest.warns(AmbiguousInputWarning, match=rf"{N} sentences of one .* one sentence of {N}\. numpy"):
+    with pytest.warns(AmbiguousInputWarning, match=rf"^X: .*\b{N}\b"):
         model.fit(X)
     for ask in (model.predict, model.score, model.predict_marginals):
         with pytest.warns(AmbiguousInputWarning):
@@ -60,7 +60,7 @@ def test_numbers_that_have_one_reading_are_read_in_silence() -> None:
 @pytest.mark.parametrize("y", [[1] * 5, (1,) * 5, np.ones(5, int)])
 @pytest.mark.parametrize("X", [np.array([0, 1, 1, 0, 1]), [[0, 1, 1], [0, 1]]])
 def test_ones_as_states_are_taken_for_lengths(X: Any, y: Any) -> None:
-    with pytest.raises(InputError, match=r"If these are lengths, .* pass lengths=\[1\] \* 5; if the states are all 1"):
+    with pytest.raises(InputError, match=r"^y: .*lengths="):
         HMM(2).fit(X, y)
 
 
@@ -74,7 +74,7 @@ def test_other_states_are_states() -> None:
 
 
 def test_tagged_words_are_not_learned_as_symbols_in_silence() -> None:
-    with pytest.warns(AmbiguousInputWarning, match=r"\('the', 'DT'\).*pass words as X and tags as y"):
+    with pytest.warns(AmbiguousInputWarning, match=r"^X: .*'the'"):
         model = hmm().fit(TAGGED)
     model.predict(TAGGED)  # it knows pairs
     hmm().fit(WORDS)
@@ -85,6 +85,6 @@ def test_tagged_words_are_not_learned_as_symbols_in_silence() -> None:
 def test_tagged_words_are_not_taken_for_unknown_ones() -> None:
     model = HMM().fit(WORDS, [["D", "N"], [], ["D", "N"]])
     for ask in (model.predict, model.log_likelihood, model.predict_marginals):
-        with pytest.raises(InputError, match=r"such as 'the', got pairs such as \('the', 'DT'\).*the words alone"):
+        with pytest.raises(InputError, match=r"^X: .*'the'"):
             ask(TAGGED)
     model.predict([["the", "unicorn"], []])

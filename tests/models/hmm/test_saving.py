@@ -65,7 +65,7 @@ def test_words_and_labels(words: tuple[HMM, Any], tmp_path: Path) -> None:
     tensors = load_file(tmp_path / "model")
     assert tensors["start"].shape == (4,)
     assert tensors["emission.probabilities"].dtype == np.float64
-    with pytest.raises(InputError, match="features"):
+    with pytest.raises(InputError, match=r"^features: "):
         tagline.load(tmp_path / "model", features=len)
 
 
@@ -122,7 +122,7 @@ def test_given_emissions_are_kept_as_parameters(tmp_path: Path) -> None:
 def test_symbols_that_a_file_cannot_hold(tmp_path: Path) -> None:
     hmm = HMM(1).fit([[("a", 1), ("b", 2)]])
     assert hmm.predict([[("b", 2)]]) == [[0]]
-    with pytest.raises(InputError, match=r"symbols: expected strings, or integers, to save, got \('a', 1\)"):
+    with pytest.raises(InputError, match=r"^symbols: .*'a'"):
         hmm.save(tmp_path / "model")
     with pytest.raises(AttributeError, match="not fitted"):
         HMM().save(tmp_path / "model")
@@ -163,46 +163,46 @@ def test_a_file_put_together_by_hand(tmp_path: Path) -> None:
 
 
 WRONG: dict[str, Any] = {
-    "version": ({"version": 9}, {}, "expected an HMM of layout 1 or older, got 9"),
-    "labels: none": ({"labels": []}, {}, "1 to 16384 labels"),
-    "labels: a number": ({"labels": ["D", "N", "P", 3]}, {}, "labels that are strings"),
-    "labels: twice": ({"labels": ["D", "N", "P", "P"]}, {}, "labels, each once"),
-    "labels: fewer": ({"labels": ["D", "N", "P"]}, {}, r"'start' as float64 \[3\]"),
-    "numbers": ({"numbers": True}, {}, "labels 0, 1, … in order"),
-    "scheme": ({"scheme": "IOBX"}, {}, "scheme: expected"),
-    "scheme of others": ({"scheme": "IOB2"}, {}, "IOB2"),
-    "family": ({"emission": {"family": "gamma"}}, {}, "emissions of a family among"),
-    "another family": ({"emission": {"family": "poisson", "frozen": [], "tied": None}}, {}, "emissions: expected"),
-    "emission": ({"emission": []}, {}, "'emission' of type dict"),
-    "tied": ({"emission": {"family": "categorical", "frozen": [], "tied": [0]}}, {}, "tied: expected"),
-    "frozen": ({"emission": {"family": "categorical", "frozen": ["code"], "tied": None}}, {}, "frozen: expected"),
-    "symbols": ({"symbols": "objects"}, {}, "symbols that are words or integers"),
-    "no symbols": ({"symbols": None}, {}, "expected 10 symbols, got None"),
-    "settings": ({"settings": 3}, {}, "'settings' of type dict"),
-    "training": ({"training": {"objective": "low"}}, {}, "float as objective"),
-    "start: sum": ({}, {"start": lambda a: a * 2}, "start.*expected"),
-    "start: float32": ({}, {"start": lambda a: a.astype(np.float32)}, "'start' as float64"),
-    "transitions: negative": ({}, {"transitions": lambda a: a - 0.5}, "transitions"),
-    "transitions: NaN": ({}, {"transitions": lambda a: a * np.nan}, r"transitions\[0, 0\]: expected a finite number"),
-    "transitions: missing": ({}, {"transitions": None}, "'transitions'"),
-    "emission: sum": ({}, {"emission.probabilities": lambda a: a / 2}, "sum to 1"),
-    "emission: missing": ({}, {"emission.probabilities": None}, "expected the arrays"),
-    "emission: states": ({}, {f"emission.{name}": lambda a: a[1:] for name in ("probabilities", "unseen")}, "4 states"),
-    "symbols: cut": ({}, {"symbols.bytes": lambda a: a[1:]}, "vocabulary: expected"),
+    "version": ({"version": 9}, {}, r"broken\.tagline: .*layout"),
+    "labels: none": ({"labels": []}, {}, r"broken\.tagline: .*labels"),
+    "labels: a number": ({"labels": ["D", "N", "P", 3]}, {}, r"broken\.tagline: .*labels"),
+    "labels: twice": ({"labels": ["D", "N", "P", "P"]}, {}, r"broken\.tagline: .*labels"),
+    "labels: fewer": ({"labels": ["D", "N", "P"]}, {}, r"broken\.tagline: .*'start'"),
+    "numbers": ({"numbers": True}, {}, r"broken\.tagline: .*labels"),
+    "scheme": ({"scheme": "IOBX"}, {}, r"scheme: .*'IOBX'"),
+    "scheme of others": ({"scheme": "IOB2"}, {}, r"broken\.tagline: labels\[0\]: .*IOB2"),
+    "family": ({"emission": {"family": "gamma"}}, {}, r"broken\.tagline: .*emissions"),
+    "another family": ({"emission": {"family": "poisson", "frozen": [], "tied": None}}, {}, "emissions: "),
+    "emission": ({"emission": []}, {}, r"broken\.tagline: .*'emission'"),
+    "tied": ({"emission": {"family": "categorical", "frozen": [], "tied": [0]}}, {}, r"tied: .*\[0\]"),
+    "frozen": ({"emission": {"family": "categorical", "frozen": ["code"], "tied": None}}, {}, r"frozen: .*'code'"),
+    "symbols": ({"symbols": "objects"}, {}, r"broken\.tagline: .*words"),
+    "no symbols": ({"symbols": None}, {}, r"broken\.tagline: .*None"),
+    "settings": ({"settings": 3}, {}, r"broken\.tagline: .*'settings'"),
+    "training": ({"training": {"objective": "low"}}, {}, r"broken\.tagline: .*'low'"),
+    "start: sum": ({}, {"start": lambda a: a * 2}, r"broken\.tagline: start: .*\b2\b"),
+    "start: float32": ({}, {"start": lambda a: a.astype(np.float32)}, r"broken\.tagline: .*'start'"),
+    "transitions: negative": ({}, {"transitions": lambda a: a - 0.5}, r"broken\.tagline: transitions\[0, 0\]: "),
+    "transitions: NaN": ({}, {"transitions": lambda a: a * np.nan}, r"transitions\[0, 0\]: .*nan"),
+    "transitions: missing": ({}, {"transitions": None}, r"broken\.tagline: .*'transitions'"),
+    "emission: sum": ({}, {"emission.probabilities": lambda a: a / 2}, r"emissions: probabilities\[1\]: "),
+    "emission: missing": ({}, {"emission.probabilities": None}, "emissions: .*'unseen_prior'"),
+    "emission: states": ({}, {f"emission.{name}": lambda a: a[1:] for name in ("probabilities", "unseen")}, "states"),
+    "symbols: cut": ({}, {"symbols.bytes": lambda a: a[1:]}, r"vocabulary: .*\b34\b"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_whatever_a_file_says_is_checked(words: tuple[HMM, Any], wrong: str, tmp_path: Path) -> None:
     config, arrays = words[0]._packed()
-    changed, changes, message = WRONG[wrong]
+    changed, changes, place = WRONG[wrong]
     for name, change in changes.items():
         if change is None:
             del arrays[name]
         else:
             arrays[name] = change(arrays[name])
     storage.write(tmp_path / "broken.tagline", {**config, **changed}, arrays)
-    with pytest.raises(StorageError, match=message) as caught:
+    with pytest.raises(StorageError, match=place) as caught:
         tagline.load(tmp_path / "broken.tagline")
     assert "broken.tagline: " in str(caught.value)
 
@@ -248,7 +248,7 @@ def test_the_settings_of_a_file_are_used_as_they_are(words: tuple[HMM, Any]) -> 
     config, arrays = words[0]._packed()
     hmm = HMM.from_file(storage.loads(storage.dumps({**config, "settings": {"k": "many", "unknown": 7}}, arrays)))
     assert unpack(storage.loads(storage.dumps(config, arrays))).settings["k"] == 0.2
-    with pytest.raises(InputError, match=r"unknown: expected one of smooth, error, got 7|k: expected"):
+    with pytest.raises(InputError, match=r"^unknown: "):
         hmm.fit([["a"]], [["N"]])
 
 

@@ -116,7 +116,7 @@ def test_clone_and_repr_and_params() -> None:
     ],
 )
 def test_not_fitted(ask: Any) -> None:
-    with pytest.raises(NotFittedError, match="not fitted yet"):
+    with pytest.raises(NotFittedError):
         ask(HMM())
 
 

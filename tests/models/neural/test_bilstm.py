@@ -97,7 +97,7 @@ def test_transitions_are_drawn() -> None:
     at = model.labels_.index(best.previous), model.labels_.index(best.label)
     assert drawn[at] == pytest.approx(best.weight, rel=1e-6)
     assert np.isnan(drawn[model.labels_.index("O"), model.labels_.index("I-PER")])
-    with pytest.raises(InputError, match="got one with a softmax"):
+    with pytest.raises(InputError, match=r"^plot_transitions: "):
         bilstm(head="softmax").plot_transitions()
 
 
@@ -128,7 +128,7 @@ def test_company_does_not_matter(batch_size: int | None, monkeypatch: pytest.Mon
     model.predict(X, batch_size=batch_size)
     assert sum(sizes) == len(X)
     assert batch_size is None or max(sizes) == batch_size
-    with pytest.raises(InputError, match="batch_size: expected a whole number of 1 or more, or None, got 0"):
+    with pytest.raises(InputError, match=r"^batch_size: "):
         model.predict(X, batch_size=0)
 
 
@@ -166,7 +166,7 @@ def test_what_was_never_seen_has_an_answer() -> None:
             np.testing.assert_allclose(row.sum(1), 1.0, atol=1e-5)
     same = [model.marginal_arrays([[word]])[0] for word in ("北", "京")]  # unknown word, unknown character
     np.testing.assert_array_equal(*same)
-    with pytest.raises(InputError, match="lone surrogate"):
+    with pytest.raises(InputError, match=r"^names: "):
         BiLSTMCRF(**SMALL).fit([["\ud83d"]], [["O"]])
 
 
@@ -187,12 +187,12 @@ def test_known_labels_bind_every_answer() -> None:
     assert model.predict_k_best([words], 3, known=[known])[0][0].labels == list(best)
     assert model.entropy([words], known=[known])[0] == pytest.approx(-(p[p > 0] * np.log(p[p > 0])).sum(), abs=1e-4)
     assert model.predict_spans([words], known=[["B-PER", "I-PER", "O"]])[0][0].type == "PER"
-    for wrong, message in (
-        ([["O"]], r"known\[0\]: expected a list of 3 entries"),
-        ([["Q", None, None]], r"known\[0\]\[0\]: expected labels among B-LOC"),
-        ([known, known], "known: expected one list for each of 1 sentences"),
+    for wrong, place in (
+        ([["O"]], r"^known\[0\]: "),
+        ([["Q", None, None]], r"^known\[0\]\[0\]: "),
+        ([known, known], r"^known: "),
     ):
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, match=place):
             model.predict([words], known=wrong)
     with pytest.raises(NoPathError):
         model.predict([["Anna"]], known=[["I-PER"]])
@@ -221,7 +221,7 @@ def test_score_and_evaluate() -> None:
     assert model.score(corpus) == pytest.approx(right)
     assert model.evaluate(corpus).spans.f1 == model.evaluate(X, y).spans.f1
     assert model.score(X, y, sample_weight=np.arange(30) % 2) == pytest.approx(model.score(X[1::2], y[1::2]))
-    with pytest.raises(InputError, match=r"y\[0\]: expected 2 labels, one a token of X\[0\], got 1"):
+    with pytest.raises(InputError, match=r"^y\[0\]: "):
         model.score([["Anna", "sings"]], [["O"]])
 
 
@@ -297,7 +297,7 @@ def test_explanations_are_readable() -> None:
     assert "<table" in found.html()
     top = found.tokens[0].contributions[0]
     assert (top.kind, top.name) == ("input", "Anna")  # the word itself speaks loudest for its label
-    with pytest.raises(InputError, match=r"X\[0\]: expected a sentence, a list of tokens, got 'Anna'"):
+    with pytest.raises(InputError, match=r"^X\[0\]: "):
         model.explain("Anna")
 
 
@@ -331,15 +331,15 @@ def test_settings_at_auto_suit_the_corpus(tmp_path: Path) -> None:
     assert loaded.network_.plan == chinese.network_.plan
     assert loaded.get_params()["characters"] == "auto"
     assert loaded.predict(CHINESE[0]) == chinese.predict(CHINESE[0])
-    with pytest.warns(DataWarning, match="B-LOC"):
+    with pytest.warns(DataWarning, match=r"^y: "):
         again = loaded.set_params(warm_start=True).fit([["a", "b"]], [["O", "O"]])
     assert again.network_.plan["bigram_dim"] == 50, "with warm_start the network is what it was"
 
 
 def test_auto_is_no_other_setting() -> None:
-    with pytest.raises(InputError, match="hidden"):
+    with pytest.raises(InputError, match=r"^hidden: "):
         BiLSTMCRF(hidden="auto").check()
-    with pytest.raises(InputError, match="bigram_dim"):
+    with pytest.raises(InputError, match=r"^bigram_dim: "):
         BiLSTMCRF(bigram_dim="some").check()
 
 

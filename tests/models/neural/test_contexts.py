@@ -163,33 +163,33 @@ def test_a_dev_set_has_documents_of_its_own():
 
 
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "context": ({"context": -1}, {}, "context: expected a whole number of 0 or more, got -1"),
+    "context": ({"context": -1}, {}, r"^context: "),
     "no documents": (
         {"context": 5},
         {},
-        "documents: expected how many .* no sentence begins with -DOCSTART-",
+        r"^documents: ",
     ),
-    "no context": ({}, {"documents": [16]}, "documents: expected none where no context is read"),
-    "sum": ({"context": 5}, {"documents": [1, 2]}, r"documents: expected .* \d+ in all, .* got \[1, 2\]"),
-    "floats": ({"context": 5}, {"documents": [1.0] * 16}, "documents: expected how many sentences"),
-    "ragged": ({"context": 5}, {"documents": [[1], [2, 3]]}, "documents: expected how many sentences"),
+    "no context": ({}, {"documents": [16]}, r"^documents: "),
+    "sum": ({"context": 5}, {"documents": [1, 2]}, r"^documents: "),
+    "floats": ({"context": 5}, {"documents": [1.0] * 16}, r"^documents: "),
+    "ragged": ({"context": 5}, {"documents": [[1], [2, 3]]}, r"^documents: "),
     "dev": (
         {"context": 5},
         {"documents": "all", "X_dev": [["Anna"]], "y_dev": [["PER"]]},
-        "documents_dev: expected how many sentences",
+        r"^documents_dev: ",
     ),
 }
 
 
-@pytest.mark.parametrize(("settings", "how", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_meant_is_refused(settings, how, message):
+@pytest.mark.parametrize(("settings", "how", "place"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_meant_is_refused(settings, how, place):
     X, y = people()
     given = {**how, "documents": [len(X)]} if how.get("documents") == "all" else how
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=place):
         TransformerCRF(encoder_folder("bert"), **TINY, **settings).fit(X, y, **given)
 
 
 def test_a_bilstm_reads_no_context():
     X, y = people()
-    with pytest.raises(InputError, match="documents: expected none, for a BiLSTMCRF reads no context"):
+    with pytest.raises(InputError, match=r"^documents: "):
         BiLSTMCRF(**SMALL).fit(X, y, documents=[len(X)])

@@ -102,7 +102,7 @@ def test_a_folder_gives_the_same_answers(tmp_path: Path, kind: str, settings: di
 
 def test_load_takes_a_folder(folder: Path) -> None:
     same_answers(transformer(), tagline.load(folder, device="cpu"), [WORDS])  # type: ignore[arg-type]
-    with pytest.raises(StorageError, match="expected a model, got a part of a folder; load the folder that it is in"):
+    with pytest.raises(StorageError, match=r"saved/tagline\.safetensors: "):
         tagline.load(folder / "tagline.safetensors")
 
 
@@ -164,9 +164,9 @@ def test_a_folder_that_is_there_keeps_its_other_files(tmp_path: Path) -> None:
     transformer().save_pretrained(tmp_path)
     transformer().save_pretrained(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*FILES, "README.md"])
-    with pytest.raises(InputError, match=r"README\.md: expected a folder to write to, got a file"):
+    with pytest.raises(InputError, match=r"README\.md: "):
         transformer().save_pretrained(tmp_path / "README.md")
-    with pytest.raises(StorageError, match="expected a place to write to, got: No such file or directory"):
+    with pytest.raises(StorageError, match="none/here: "):
         transformer().save_pretrained(tmp_path / "none" / "here")
 
 
@@ -231,7 +231,7 @@ def test_training_goes_on_from_a_checkpoint(start: Path) -> None:
         np.testing.assert_allclose(value, before[name], rtol=0, atol=1e-6)
     model.set_params(epochs=12, learning_rate=5e-3).fit(X, y)
     assert model.score(X, y) > 0.95
-    with pytest.raises(InputError, match="expected labels that the network has, with warm_start, got B-ORG"):
+    with pytest.raises(InputError, match=r"^y: .*warm_start"):
         model.fit([["Acme"]], [["B-ORG"]])
 
 
@@ -277,18 +277,18 @@ def changed(source: Path, place: Path, **entries: Any) -> Path:
 
 def test_folders_of_other_things(tmp_path: Path, start: Path, folder: Path) -> None:
     refused: list[tuple[Any, dict[str, Any], str]] = [
-        (encoder_folder("bert"), {}, "expected a checkpoint for token classification with one linear layer"),
-        (tmp_path, {}, "expected an encoder that loads"),
-        (start / "config.json", {}, "expected a folder with config.json, weights and tokenizer, got a file"),
-        (start, {"scheme": "auto"}, 'scheme: expected a name such as "IOB2", or None, got "auto"'),
-        (start, {"scheme": "XY"}, "scheme"),
-        (start, {"pool": "mean"}, "pool: expected one of .*pooling.*, got 'mean'"),
-        (folder, {"pool": "mean"}, "pool: expected one of .*pooling.*, got 'mean'"),
-        (start, {"epochs": -1}, "epochs"),
-        (start, {"device": "abacus"}, "device: expected"),
-        (7, {}, "path: expected the name of a file"),
-        (changed(start, tmp_path / "twice", id2label=dict.fromkeys(range(5), "O")), {}, "expected 5 names, each once"),
-        (changed(start, tmp_path / "few", id2label={0: "O", 1: "X"}), {}, "expected weights of the shapes"),
+        (encoder_folder("bert"), {}, r"tagline-encoder-\w+: "),
+        (tmp_path, {}, r"^encoder .*: "),
+        (start / "config.json", {}, r"^encoder .*config\.json: "),
+        (start, {"scheme": "auto"}, r"^scheme: "),
+        (start, {"scheme": "XY"}, r"^scheme: "),
+        (start, {"pool": "mean"}, r"^pool: .*'mean'"),
+        (folder, {"pool": "mean"}, r"^pool: .*'mean'"),
+        (start, {"epochs": -1}, r"^epochs: "),
+        (start, {"device": "abacus"}, r"^device: "),
+        (7, {}, r"^path: "),
+        (changed(start, tmp_path / "twice", id2label=dict.fromkeys(range(5), "O")), {}, r"^id2label of config\.json: "),
+        (changed(start, tmp_path / "few", id2label={0: "O", 1: "X"}), {}, r"^encoder .*few: "),
     ]
     for place, settings, message in refused:
         with pytest.raises(InputError, match=message):
@@ -297,21 +297,21 @@ def test_folders_of_other_things(tmp_path: Path, start: Path, folder: Path) -> N
 
 def test_parts_that_do_not_belong_together(tmp_path: Path, start: Path, folder: Path) -> None:
     other = changed(folder, tmp_path / "names", id2label={k: f"L{k}" for k in range(5)})
-    with pytest.raises(StorageError, match=r"expected the labels of tagline\.safetensors as id2label"):
+    with pytest.raises(StorageError, match=r"names: .*tagline\.safetensors"):
         TransformerCRF.from_pretrained(other)
     alone = tmp_path / "alone"
     shutil.copytree(folder, alone)
     (alone / "tagline.safetensors").unlink()
-    with pytest.raises(InputError, match=r"expected tagline.safetensors beside config.json, which asks for it"):
+    with pytest.raises(InputError, match=r"alone: .*tagline.safetensors"):
         TransformerCRF.from_pretrained(alone)
     shutil.copy(folder / "tagline.safetensors", alone)
     shutil.copy(start / "model.safetensors", alone)  # of the same shapes: another network, and a sound one
     assert TransformerCRF.from_pretrained(alone).labels_ == LABELS
     small = changed(folder, tmp_path / "small", num_hidden_layers=1)
-    with pytest.raises((StorageError, InputError), match="weights"):
+    with pytest.raises((StorageError, InputError), match=r"small/tagline\.safetensors: weights of the encoder: "):
         TransformerCRF.from_pretrained(small)
     transformer().save(alone / "tagline.safetensors")
-    with pytest.raises(StorageError, match="expected a part of a folder, got a model of kind 'transformer'"):
+    with pytest.raises(StorageError, match=r"alone/tagline\.safetensors: .*'transformer'"):
         TransformerCRF.from_pretrained(alone)
 
 
@@ -361,5 +361,5 @@ def test_a_name_on_the_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         raise OSError("no connection\nand more")
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", nothing)
-    with pytest.raises(InputError, match=r"somebody/some: expected tagline\.safetensors .* got: no connection; copy"):
+    with pytest.raises(InputError, match=r"^somebody/some: .*tagline\.safetensors"):
         TransformerCRF.from_pretrained("somebody/some")

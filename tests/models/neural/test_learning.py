@@ -74,7 +74,7 @@ def test_the_loss_of_partial_labels() -> None:
     assert softmax.training_log_[0].loss == pytest.approx(losses_of(softmax, X, y).mean(), abs=1e-5)
     more = BiLSTMCRF(**STILL, scheme="IOB2").fit([["a"], [], *X], [[None], [], *y], sample_weight=[0, 1, 1, 1, 1])
     assert more.training_log_[0].loss == model.training_log_[0].loss  # what is left out takes its sets along
-    with pytest.raises(InputError, match="smoothing: expected 0 where labels are unknown or sets, got more"):
+    with pytest.raises(InputError, match=r"^smoothing: "):
         BiLSTMCRF(**STILL, smoothing=0.1).fit(X, y)
 
 
@@ -148,7 +148,7 @@ def test_illegal_labels(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text(IOB, encoding="utf-8")
     corpus = read_columns(tmp_path / "train.txt", names=["token", "tag"])
     ruled = {**SMALL, "scheme": "IOB2"}
-    with pytest.raises(InputError, match=r"train\.txt:4: expected tags that IOB2 allows.*2 of 4 .*on_illegal="):
+    with pytest.raises(InputError, match=r"train\.txt:4: .*on_illegal="):
         BiLSTMCRF(**ruled, on_illegal="error").fit(corpus)
     repaired = BiLSTMCRF(**{**ruled, "epochs": 40}, on_illegal="repair").fit(corpus)
     assert repaired.notes_ == ["repaired 2 of 4 sentences with tags that IOB2 forbids"]
@@ -159,7 +159,7 @@ def test_illegal_labels(tmp_path: Path) -> None:
     assert dropped.training_.sentences == 2
     kept = BiLSTMCRF(**ruled).fit(corpus.take([0, 2]), sample_weight=[1.0, 2.0])
     assert same_weights(dropped, kept)
-    with pytest.raises(InputError, match="expected sentences to learn from, got none; dropped 1 of 1"):
+    with pytest.raises(InputError, match=r"^y: "):
         BiLSTMCRF(**ruled, on_illegal="drop").fit([["Bob"]], [["I-PER"]])
 
 
@@ -172,7 +172,7 @@ def test_sets_of_labels_that_the_rules_make_impossible(kind: Any) -> None:
     settings = SMALL if kind is BiLSTMCRF else {"features": "english_ner", "max_iterations": 3}
     with pytest.raises(
         InputError,
-        match=rf"{len(X) - 1}.*: expected tags that IOB2 allows, got sets of tags that leave no",
+        match=rf"^y\[{len(X) - 1}\]: ",
     ):
         kind(**settings, scheme="IOB2", on_illegal="error").fit(X, y)
     for way in ("drop", "repair"):

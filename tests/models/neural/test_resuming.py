@@ -69,21 +69,21 @@ OTHERS: dict[str, Any] = {
     "words": lambda X, y: (
         ([["Ann" if word == "Anna" else word for word in words] for words in X], y),
         {},
-        "other words",
+        r"\bwords\b",
     ),
-    "tags": lambda X, y: ((X, [["O"] * len(y[0]), *y[1:]]), {}, "other tags or weights"),
+    "tags": lambda X, y: ((X, [["O"] * len(y[0]), *y[1:]]), {}, r"\btags\b"),
     "labels": lambda X, y: (
         (X, [[tag.replace("PER", "MAN") for tag in row] for row in y]),
         {},
-        r"labels was \[.*'B-PER'.*\] and is \[.*'B-MAN'.*\]",
+        r"\blabels .*'B-PER'.* .*'B-MAN'",
     ),
-    "sentences": lambda X, y: ((X[:-1], y[:-1]), {}, "sentences was 24 and is 23"),
-    "weights": lambda X, y: ((X, y, [2.0, *[1.0] * 23]), {}, "other tags or weights"),
-    "dropout": lambda X, y: ((X, y), {"dropout": 0.1}, "dropout was 0.3 and is 0.1"),
-    "hidden": lambda X, y: ((X, y), {"hidden": 9}, "hidden was 8 and is 9"),
-    "seed": lambda X, y: ((X, y), {"random_state": 3}, "seed was 0 and is 3"),
-    "scheme": lambda X, y: ((X, y), {"scheme": None}, "scheme was 'IOB2' and is None"),
-    "rate": lambda X, y: ((X, y), {"learning_rate": 0.1}, "learning_rate was 0.03 and is 0.1"),
+    "sentences": lambda X, y: ((X[:-1], y[:-1]), {}, r"\bsentences .*24.* 23"),
+    "weights": lambda X, y: ((X, y, [2.0, *[1.0] * 23]), {}, r"\bweights\b"),
+    "dropout": lambda X, y: ((X, y), {"dropout": 0.1}, r"\bdropout .*0\.3.* 0\.1"),
+    "hidden": lambda X, y: ((X, y), {"hidden": 9}, r"\bhidden .*8.* 9"),
+    "seed": lambda X, y: ((X, y), {"random_state": 3}, r"\bseed .*0.* 3"),
+    "scheme": lambda X, y: ((X, y), {"scheme": None}, r"\bscheme .*'IOB2'.* None"),
+    "rate": lambda X, y: ((X, y), {"learning_rate": 0.1}, r"\blearning_rate .*0\.03.* 0\.1"),
 }
 
 
@@ -100,7 +100,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_does_not_go_on_with_something_else(other: str, stopped: Path) -> None:
     (X, y, *weights), settings, message = OTHERS[other](*people())
     before = stopped.read_bytes()
-    with pytest.raises(InputError, match=f"checkpoint: expected a checkpoint of the same .*{message}"):
+    with pytest.raises(InputError, match=f"checkpoint: .*{message}"):
         BiLSTMCRF(**{**NOISY, **settings}).fit(
             X, y, checkpoint=stopped, resume=True, sample_weight=weights[0] if weights else None
         )
@@ -109,16 +109,14 @@ def test_a_run_does_not_go_on_with_something_else(other: str, stopped: Path) -> 
 
 def test_checkpoints_that_are_none(stopped: Path, tmp_path: Path) -> None:
     X, y = people()
-    with pytest.raises(InputError, match="another dev set"):
+    with pytest.raises(InputError, match="checkpoint: "):
         BiLSTMCRF(**NOISY).fit(X, y, X_dev=X, y_dev=y, checkpoint=stopped, resume=True)
-    with pytest.raises(InputError, match="checkpoint: expected a file to resume from"):
+    with pytest.raises(InputError, match=r"^checkpoint: "):
         BiLSTMCRF(**NOISY).fit(X, y, resume=True)
     bilstm().save(tmp_path / "model")
-    with pytest.raises(
-        tagline.StorageError, match="model: expected a training checkpoint, got a model of kind 'bilstm'"
-    ):
+    with pytest.raises(tagline.StorageError, match=r"model: .*'bilstm'"):
         BiLSTMCRF(**NOISY).fit(X, y, checkpoint=tmp_path / "model", resume=True)
-    with pytest.raises(tagline.StorageError, match="training checkpoint"):
+    with pytest.raises(tagline.StorageError, match="checkpoint: "):
         tagline.load(stopped)
 
 
@@ -170,26 +168,26 @@ def test_a_run_that_fails_leaves_the_model_as_it_was() -> None:
         model.fit(X, y)
     assert same_weights(model, before)
     model.set_params(callbacks=(), learning_rate=1e30, clip=1e30)
-    with pytest.raises(InputError, match=r"expected finite scores|expected a finite loss"):
+    with pytest.raises(InputError, match=r"^emissions: "):
         model.fit(X, y)
     assert model.predict(X) == answers
 
 
 WARM: dict[str, Any] = {
-    "hidden": ({"hidden": 9}, "hidden: expected 8, as it was for the network .* got 9; fit a new model"),
-    "layers": ({"layers": 2}, "layers: expected 1"),
-    "head": ({"head": "softmax"}, "head: expected 'crf'"),
-    "characters": ({"characters": None}, "characters: expected 'cnn'"),
-    "word_dim": ({"word_dim": 9}, "word_dim: expected 8"),
-    "embeddings": ({"embeddings": VECTORS}, "embeddings: expected None, .* got '4 vectors of 5 numbers"),
+    "hidden": ({"hidden": 9}, r"^hidden: "),
+    "layers": ({"layers": 2}, r"^layers: "),
+    "head": ({"head": "softmax"}, r"^head: .*'crf'"),
+    "characters": ({"characters": None}, r"^characters: .*'cnn'"),
+    "word_dim": ({"word_dim": 9}, r"^word_dim: "),
+    "embeddings": ({"embeddings": VECTORS}, r"^embeddings: "),
 }
 
 
 @pytest.mark.parametrize("wrong", WARM)
 def test_warm_start_of_another_network_is_refused(wrong: str) -> None:
-    settings, message = WARM[wrong]
+    settings, place = WARM[wrong]
     model = copy.deepcopy(bilstm()).set_params(warm_start=True, **settings)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=place):
         model.fit(*people())
     model.set_params(**{name: getattr(bilstm(), name) for name in settings})
     same_answers(model, bilstm(), people(3, 5)[0])
@@ -197,5 +195,5 @@ def test_warm_start_of_another_network_is_refused(wrong: str) -> None:
 
 def test_warm_start_of_other_labels_is_refused() -> None:
     model = copy.deepcopy(bilstm()).set_params(warm_start=True)
-    with pytest.raises(InputError, match="y: expected labels that the network has, with warm_start, got B-ORG; fit"):
+    with pytest.raises(InputError, match=r"^y: .*warm_start"):
         model.fit([["Anna"]], [["B-ORG"]])

@@ -171,7 +171,7 @@ def has_transformers() -> bool:
 )
 @pytest.mark.parametrize("kind", [BiLSTMCRF, TransformerCRF])
 def test_not_fitted(kind: Any, ask: Any) -> None:
-    with pytest.raises(NotFittedError, match="not fitted yet"):
+    with pytest.raises(NotFittedError):
         ask(kind())
 
 

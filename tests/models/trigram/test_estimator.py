@@ -208,9 +208,9 @@ def test_known_tags_are_kept() -> None:
     assert model.marginal_arrays(X, known=[[None, "V", None], None])[0][1].tolist() == [0, 0, 1]
     drawn = model.predict_samples(X, 20, seed=1, known=[["V", None, None], None])
     assert {row[0] for row in drawn[0]} == {"V"}
-    with pytest.raises(InputError, match="known: expected one list for each of 2 sentences"):
+    with pytest.raises(InputError, match=r"^known: "):
         model.predict(X, known=[None])
-    with pytest.raises(InputError, match="known\\[0\\]\\[0\\]: expected labels among D, N, V"):
+    with pytest.raises(InputError, match=r"^known\[0\]\[0\]: "):
         model.predict(X, known=[["X", None, None], None])
 
 
@@ -244,7 +244,7 @@ def test_score_and_evaluate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "X", "y", "message"),
+    ("settings", "X", "y", "place"),
     [
         ({}, [["a"]], None, "y: expected a list of labels"),
         ({}, [["a"]], [["N", "V"]], r"y\[0\]: expected 1 labels"),
@@ -262,20 +262,20 @@ def test_score_and_evaluate() -> None:
         ({"ratio": math.inf}, [["a"]], [["N"]], "ratio: expected a number .*, got inf"),
     ],
 )
-def test_what_fit_refuses(settings: dict[str, Any], X: Any, y: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_what_fit_refuses(settings: dict[str, Any], X: Any, y: Any, place: str) -> None:
+    with pytest.raises(InputError, match=place):
         TrigramTagger(**settings).fit(X, y)
 
 
 def test_what_questions_refuse(fitted: TrigramTagger) -> None:
-    with pytest.raises(InputError, match="predict_spans: expected a first-order model, got a trigram tagger"):
+    with pytest.raises(InputError, match=r"^predict_spans: "):
         fitted.predict_spans([["a"]])
-    with pytest.raises(InputError, match="k: expected a whole number of 1 or more, got 0"):
+    with pytest.raises(InputError, match=r"^k: "):
         fitted.predict_k_best([["a"]], 0)
-    with pytest.raises(InputError, match="n: expected a whole number of 0 or more, got -1"):
+    with pytest.raises(InputError, match=r"^n: "):
         fitted.predict_samples([["a"]], -1)
     for wrong in ("abc", [1], [["a", 1]], 5, [["a", ("b",)]]):
-        with pytest.raises(InputError, match="X"):
+        with pytest.raises(InputError, match=r"^X(\[0\])?: "):
             fitted.predict(wrong)
     with pytest.raises(NotFittedError):
         TrigramTagger().predict([["a"]])

@@ -70,18 +70,18 @@ def test_little_is_padding_and_nothing_of_the_caller_is_changed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lengths", "options", "message"),
+    ("lengths", "options", "place"),
     [
-        ([[1]], {}, "lengths: expected whole numbers"),
-        ([1.5], {}, "lengths: expected whole numbers"),
-        ([-1], {}, "lengths: expected whole numbers"),
-        ([1], {"batch_size": 0}, "batch_size: expected 1 or more, got 0"),
-        ([1], {"max_tokens": 0}, "max_tokens: expected 1 or more, got 0"),
-        ([1], {"parts": 0}, "parts: expected 1 or more, got 0"),
+        ([[1]], {}, r"^lengths: "),
+        ([1.5], {}, r"^lengths: "),
+        ([-1], {}, r"^lengths: "),
+        ([1], {"batch_size": 0}, r"^batch_size: "),
+        ([1], {"max_tokens": 0}, r"^max_tokens: "),
+        ([1], {"parts": 0}, r"^parts: "),
     ],
 )
-def test_bad_arguments(lengths: Sequence[float], options: dict[str, int], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_arguments(lengths: Sequence[float], options: dict[str, int], place: str) -> None:
+    with pytest.raises(InputError, match=place):
         bucketed(lengths, **options)
 
 

@@ -33,9 +33,7 @@ EXACT: dict[str, Any] = {"dropout": 0.0, "dtype": torch.float64}
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
 def test_a_loss_that_is_not_finite_is_named_and_never_reaches_the_weights(value: float, optimizer: str) -> None:
     task = Spoiled(11, value)  # 8 steps an epoch: the third of the second
-    with pytest.raises(
-        InputError, match=r"^epoch 2, step 3: expected a finite loss and gradient, got NaN or infinity; "
-    ):
+    with pytest.raises(InputError, match=r"^epoch 2, step 3: "):
         train(task, replace(DESCENT, optimizer=optimizer))
     assert all(np.isfinite(value).all() for value in weights(task).values())
 
@@ -106,22 +104,22 @@ def test_frozen_parameters_stay_and_a_whole_frozen_network_is_an_error() -> None
     assert np.array_equal(weights(task)["words.weight"], before["words.weight"])
     assert not np.array_equal(weights(task)["linear.weight"], before["linear.weight"])
     task.module.requires_grad_(False)
-    with pytest.raises(InputError, match="groups: expected parameters that want a gradient"):
+    with pytest.raises(InputError, match=r"^groups: "):
         train(task, DESCENT)
 
 
 @pytest.mark.parametrize(
-    ("groups", "message"),
+    ("groups", "place"),
     [
-        (lambda weight: [{"params": [weight]}, {"params": [weight]}], "groups: expected each parameter in one group"),
+        (lambda weight: [{"params": [weight]}, {"params": [weight]}], r"^groups: "),
         (
             lambda weight: [{"params": [weight], "rate": -1.0, "name": "x"}],
-            "expected a rate of 0 or more, got -1.0 for .* 'x'",
+            r"^groups: .*'x'",
         ),
     ],
 )
-def test_bad_groups(groups: Callable[[Any], Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_groups(groups: Callable[[Any], Any], place: str) -> None:
+    with pytest.raises(InputError, match=place):
         optimiser_of(groups(torch.nn.Parameter(torch.zeros(2))), DESCENT)
 
 
@@ -137,30 +135,30 @@ def test_an_update_that_is_called_off_leaves_no_trace() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "place"),
     [
-        ({"resume": True}, "checkpoint: expected a file to resume from"),
-        ({"save_every": 1.0}, "checkpoint: expected a file to resume from"),
-        ({"save_every": -1.0, "checkpoint": "x"}, "save_every: expected 0 seconds or more, got -1.0"),
+        ({"resume": True}, r"^checkpoint: "),
+        ({"save_every": 1.0}, r"^checkpoint: "),
+        ({"save_every": -1.0, "checkpoint": "x"}, r"^save_every: "),
         (
             {"log": "nowhere/log.jsonl"},
-            r"nowhere/log.jsonl: expected a log to add to, got: No such file or directory; make",
+            r"^nowhere/log\.jsonl: ",
         ),
-        ({"checkpoint": "nowhere/c"}, "nowhere/c: there is no folder nowhere"),
+        ({"checkpoint": "nowhere/c"}, r"^nowhere/c: "),
     ],
 )
-def test_bad_arguments(options: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_arguments(options: dict[str, Any], place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     task = ToyTask()
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=place):
         train(task, DESCENT, **options)
     assert not task.seen
 
 
 def test_nothing_to_learn() -> None:
-    with pytest.raises(InputError, match="lengths: expected at least one sentence"):
+    with pytest.raises(InputError, match=r"^lengths: "):
         train(ToyTask(0), DESCENT)
     task = ToyTask()
     task.module = torch.nn.Dropout()
-    with pytest.raises(InputError, match="module: expected parameters to train, got none"):
+    with pytest.raises(InputError, match=r"^module: "):
         train(task, DESCENT)

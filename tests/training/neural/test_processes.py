@@ -95,8 +95,6 @@ def test_half_of_what_torchrun_sets_is_an_error(monkeypatch: pytest.MonkeyPatch)
     for name in ("RANK", "MASTER_ADDR", "MASTER_PORT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(
-        InputError, match="WORLD_SIZE: expected RANK, MASTER_ADDR, MASTER_PORT beside it, got none of them"
-    ):
+    with pytest.raises(InputError, match=r"^WORLD_SIZE: "):
         train(ToyTask(), DESCENT)
     assert local_device().type == ("cuda" if torch.cuda.is_available() else "cpu")

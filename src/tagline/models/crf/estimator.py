@@ -23,19 +23,17 @@ from tagline.models.crf.file import MissingFunction, SavedCRF, pack, unpack
 from tagline.models.crf.fitting import FittedCRF, Sentences, fit_crf, run_of
 from tagline.models.crf.inspection import CRFViews
 from tagline.models.crf.parameters import Parameters
-from tagline.models.crf.remote import fit_remote
 from tagline.models.crf.settings import CRFSettings, of_version_1
 from tagline.models.crf.stages import first_stage, staged_inputs, with_stage, without_documents
 from tagline.models.crf.tagger import CRFTagger
 from tagline.models.crf.teaching import check_teaching, taught
 from tagline.models.dev_score import check_dev
 from tagline.models.files import Packed, StoredModel, reading
-from tagline.models.remote import RemoteCorpus
 from tagline.models.sentences import as_sentences
 from tagline.settings import check_settings, documented
 from tagline.training.certificate import relative_gap
 from tagline.training.iteration import Step
-from tagline.training.run import DIVERGED, Run
+from tagline.training.run import DIVERGED
 from tagline.training.running.checkpoints import SECONDS
 
 
@@ -104,8 +102,8 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
         """Learn weights from labelled sentences.
 
         Arguments:
-            X: sentences: a `Corpus`, lists of tokens, or lists of features, as `features` says; a `CompiledCorpus`; or
-                what `tagline.scale.corpus` gives, which other processes hold.
+            X: sentences: a `Corpus`, lists of tokens, or lists of features, as `features` says, or a
+                `CompiledCorpus`.
             y: labels of each sentence; left out where X is a corpus with tags. None for an unknown label, a set for one
                 of several.
             X_dev, y_dev: sentences to be scored after each pass.
@@ -135,9 +133,6 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
             )
         files: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "save_every": save_every}
         run = run_of(self, **files, log=log, tensorboard=tensorboard)
-        if isinstance(X, RemoteCorpus):
-            others = {"sample_weight": sample_weight, "teacher": teacher, "documents": documents}
-            return self._fit_remote(Sentences(X, y, edges), as_sentences(X_dev), y_dev, edges_dev, run, others)
         X, y = as_sentences(X), as_sentences(y)
         X_dev = as_sentences(X_dev)
         staged = first_stage(self, X, y, documents, sample_weight) if self.stages == 2 else None
@@ -152,29 +147,15 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
             known = () if before is None else before.labels
             teaching = taught(self, X, y, teacher, teacher_weight, unlabelled, known)
             X, y = teaching.X, teaching.y
-        how: dict[str, Any] = {"sample_weight": sample_weight, "dev": dev, "run": run}
-        how |= {"teaching": teaching, "staged": staged}
         sentences = Sentences(X, y, edges, documents)
         if staged is not None:
             sentences = Sentences(staged.sentences, y, edges, staged.documents)
-        self._learn(fit_crf(self, sentences, before, **how))
+        modes: dict[str, Any] = {"teaching": teaching, "staged": staged}
+        self._learn(fit_crf(self, sentences, before, run, sample_weight=sample_weight, dev=dev, **modes))
         self._record(X, y)
         if dev is not None:
             inputs |= {} if dev.edges is None else {"edges": dev.edges}
             self._note_dev(X_dev, y_dev, **inputs)
-        return self
-
-    def _fit_remote(
-        self, sentences: Sentences, X_dev: Any, y_dev: Any, edges_dev: Any, run: Run, others: dict[str, Any]
-    ) -> Self:
-        """Learn from sentences that other processes hold."""
-        dev = Sentences(X_dev, y_dev, as_sentences(edges_dev)) if check_dev(X_dev, y_dev) else None
-        others["stages"] = None if self.stages == 1 else self.stages
-        others["mentions"] = self.mentions or None
-        self._learn(fit_remote(self, sentences, dev, run, **others))
-        self._record(sentences.X)
-        if dev is not None:
-            self._note_dev(X_dev, y_dev)
         return self
 
     def partial_fit(
@@ -201,7 +182,8 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
         X, y = as_sentences(X), as_sentences(y)
         before, known = getattr(self, "parameters_", None), getattr(self, "training_", None)
         sentences = Sentences(X, y, edges, documents)
-        self._learn(fit_crf(self, sentences, before, sample_weight=sample_weight, increment=True))
+        run = run_of(self, increment=True)
+        self._learn(fit_crf(self, sentences, before, run, sample_weight=sample_weight, increment=True))
         if known is not None:
             self.training_ = replace(self.training_, tokens=known.tokens, fingerprint=known.fingerprint)
         self._record(X, y, more=known is not None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -43,7 +42,7 @@ from tagline.training.algorithms import Settings, convergence_of, run_settings, 
 from tagline.training.choices import SGD, Auto, algorithm_of
 from tagline.training.iteration import Step
 from tagline.training.likelihood import Targets
-from tagline.training.run import Run
+from tagline.training.run import Run, Trained
 from tagline.training.running.checkpoints import checksum
 from tagline.training.running.progress import Budget
 
@@ -91,11 +90,11 @@ def fit_crf(
     crf: CRF,
     sentences: Sentences,
     before: Parameters | None,
+    run: Run,
     *,
     sample_weight: ArrayLike | None = None,
     dev: Sentences | None = None,
     increment: bool = False,
-    run: Run | None = None,
     teaching: Teaching | None = None,
     staged: Staged | None = None,
 ) -> FittedCRF:
@@ -104,34 +103,20 @@ def fit_crf(
     Arguments:
         sentences: the sentences to learn from; X may be a `CompiledCorpus`.
         before: a model to begin with; None for a new one.
+        run: what happens around the descent.
         sample_weight: how much each sentence counts, ``[B]``.
         dev: sentences to be scored after each pass.
         increment: learn from these sentences as a share of all that were learned from.
-        run: what happens around it.
         teaching: what a teacher says about the sentences; they are its own then.
         staged: what a first model says; the sentences have its columns.
     """
     knowledge = Knowledge.of(crf.clusters, crf.vectors, crf.mentions)
     way = crf.features if staged is None else staged.template
     extraction = Extraction(way, crf.hash_bits, crf.dictionary, knowledge)
-    numbered = _compiled(crf, sentences, extraction, before)
-    if numbered is None:
-        sentences = _documented(sentences, extraction)
-        numbered = _numbered(crf, sentences, extraction, before)
-    match_lengths(numbered.features.offsets, numbered.labelled)
-    if teaching is not None:
-        scheme, sample_weight = teaching.scheme, teaching.sample_weight(sample_weight)
-    else:
-        scheme = scheme_of(numbered.labelled, crf.scheme) if before is None or crf.scheme != "auto" else before.scheme
-    more = (*(() if before is None else before.labels), *(() if teaching is None else teaching.labels))
-    lesson = prepare(
-        numbered.labelled,
-        scheme=scheme,
-        on_illegal=crf.on_illegal,
-        names=lambda labelled: _labels(crf, labelled, more, scheme),
-        sample_weight=sample_weight,
-        label_weights=crf.label_weights,
-    )
+
+    # Sentences → numbered attributes, labels, rules.
+    numbered = _numbered(crf, sentences, extraction, before)
+    lesson = _lesson(crf, numbered.labelled, before, teaching, sample_weight)
     if before is not None and not increment and teaching is None:
         warn_of_forgotten(lesson.labelled, before.labels)
     features = take_sentences(numbered.features, lesson.sentences)
@@ -140,44 +125,42 @@ def fit_crf(
     if not crf.local:
         warn_of_cost(features.num_tokens, len(lesson.labels))
     targets = Targets(lesson.numbers(), lesson.allowed(), lesson.weights)
-    _check_known(crf, lesson)
-    start = _start(crf, extraction, replace(numbered, features=features), lesson, targets, before)
+    rules = lesson.rules if crf.chained else None  # tokens that are labelled one by one know no neighbours
+
+    # Which weights there are, and where they begin.
+    first = start = _start(crf, extraction, replace(numbered, features=features), lesson, targets, before)
     if teaching is not None:
         targets = replace(targets, surplus=teaching.surplus(start.structure, numbered.features, lesson))
-    seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)
-    settings = settings_for(crf, features.num_sentences, seen, before is not None, increment)
-    if staged is not None:
-        settings = replace(settings, seed=staged.seed)
-    rules = lesson.rules if crf.chained else None  # tokens that are labelled one by one know no neighbours
-    first = start
     if crf.order == 2:
         start = raised(crf, start, features, targets)
-    if dev is not None:
-        dev = _documented(dev, extraction, known=True)
-    held = None if dev is None else HeldSentences(dev, extraction, start, crf.scorer_class)
-    run = run or run_of(crf, increment=increment)
+    held = None if dev is None else HeldSentences(_documented(dev, extraction), extraction, start, crf.scorer_class)
+
+    # The descent.
+    seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)
+    settings = settings_for(crf, features.num_sentences, seen, before is not None, increment)
+    settings = settings if staged is None else replace(settings, seed=staged.seed)
     run.dev = None if held is None else held.score
-    # One stretch more of a descent ends by its passes alone.
-    tolerance = None if increment else crf.tolerance
-    convergence = convergence_of(settings.algorithm, tolerance, settles=not increment)
+    pruned: tuple[str, ...] = ()
     facts = partial(_facts, crf, settings, start, features, targets, held)
     with run.opened(facts), folder_beside(sentences.X) as scratch:
-        pruned: tuple[str, ...] = ()
-        interrupted = False
         if crf.prune:
             pruning = FirstOrder(crf, first, rules, settings, run)
             start, targets, pruned = pruning.prune_labels(start, features, targets)
-            interrupted = pruning.ended == "interrupted"
             if held is not None:
                 held.begin(start)
-        weights = np.asarray(start.weights, np.float64)
-        if interrupted:
-            run.reason, run.last = "interrupted", Step(0, math.nan, weights=weights)
-            trained = run.trained
+        if crf.prune and pruning.ended == "interrupted":
+            run.conclude(Trained(start.weights, float("nan"), "interrupted", ()))
         else:
-            trained = train(start.structure, features, targets, rules, weights, settings, run, convergence, scratch)
-    notes = () if extraction.template is None else extraction.template.notes
-    if extraction.template is not None and extraction.template.has_edges and not crf.chained:
+            problem = (start.structure, features, targets, rules, np.asarray(start.weights, np.float64))
+            # One stretch more of a descent ends by its passes alone.
+            tolerance = None if increment else crf.tolerance
+            convergence = convergence_of(settings.algorithm, tolerance, settles=not increment)
+            train(*problem, settings, run, convergence, scratch)
+    trained = run.trained
+
+    template = extraction.template
+    notes = () if template is None else template.notes
+    if template is not None and template.has_edges and not crf.chained:
         notes = (*notes, f"{type(crf).__name__} has no label pairs: the template's B lines are left out")
     training = TrainingFacts(
         seen,
@@ -190,35 +173,33 @@ def fit_crf(
     )
     parameters = replace(start, weights=trained.weights)
     # A stretch of learning may bring back a weight that is 0 now; the end of training settles it.
+    parameters = parameters if increment else parameters.pruned()
     stage = None if staged is None else staged.first
-    return FittedCRF(parameters if increment else parameters.pruned(), extraction, training, trained.history, stage)
+    return FittedCRF(parameters, extraction, training, trained.history, stage)
 
 
-def _documented(sentences: Sentences, extraction: Extraction, known: bool = False) -> Sentences:
-    """Sentences with what their documents say of words."""
-    return replace(sentences, X=extraction.documented(as_sentences(sentences.X), sentences.documents, known=known))
-
-
-def _compiled(crf: CRF, sentences: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered | None:
-    """What a compiled corpus holds; None for sentences of another kind."""
-    X = sentences.X
-    if not isinstance(X, CompiledCorpus):
-        return None
-    X.check_use(extraction, fresh=before is None and sentences.y is None, min_frequency=crf.min_frequency)
-    return _Numbered(X.labelled, X.features, X.states, X.edges)
+def _documented(dev: Sentences, extraction: Extraction) -> Sentences:
+    """A dev set with what its documents say of words."""
+    return replace(dev, X=extraction.documented(as_sentences(dev.X), dev.documents, known=True))
 
 
 def _numbered(crf: CRF, sentences: Sentences, extraction: Extraction, before: Parameters | None) -> _Numbered:
     """Number the attributes of sentences; those of a model that is trained on keep their numbers."""
-    X, edges = as_sentences(sentences.X), as_sentences(sentences.edges)
+    X, y, edges = sentences.X, sentences.y, as_sentences(sentences.edges)
+    if isinstance(X, CompiledCorpus):
+        X.check_use(extraction, fresh=before is None and y is None, min_frequency=crf.min_frequency)
+        match_lengths(X.features.offsets, X.labelled)
+        return _Numbered(X.labelled, X.features, X.states, X.edges)
     if edges is not None and not crf.chained:
         raise InputError(f"edges: expected none for {type(crf).__name__}, whose labels do not see each other, got some")
-    labelled = read_labels(X, sentences.y)
+    X = extraction.documented(as_sentences(X), sentences.documents)
+    labelled = read_labels(X, y)
     if before is not None:
         bits = None if before.states is not None else before.structure.num_attributes.bit_length() - 1
         if bits != extraction.hash_bits:
             raise InputError(f"hash_bits: expected {bits}, as the model has it, got {extraction.hash_bits}")
     built = extraction.build(X, edges, crf.min_frequency)
+    match_lengths(built.features.offsets, labelled)
     if before is None or before.states is None:
         return _Numbered(labelled, built.features, built.states, built.edges)
     states = before.states.extended(built.states or ())
@@ -227,6 +208,34 @@ def _numbered(crf: CRF, sentences: Sentences, extraction: Extraction, before: Pa
         edge_names = built.edges if before.edges is None else before.edges.extended(built.edges)
     features = extraction.look_up(X, (states, edge_names), edges).features
     return _Numbered(labelled, features, states, edge_names)
+
+
+def _lesson(
+    crf: CRF,
+    labelled: LabelledTokens,
+    before: Parameters | None,
+    teaching: Teaching | None,
+    sample_weight: ArrayLike | None,
+) -> Lesson:
+    """Settle the labels, those of the model that is trained on and of a teacher among them, and the rules."""
+    if teaching is not None:
+        scheme, sample_weight = teaching.scheme, teaching.sample_weight(sample_weight)
+    else:
+        scheme = scheme_of(labelled, crf.scheme) if before is None or crf.scheme != "auto" else before.scheme
+    if crf.tolerance is not None and (place := labelled.unknown()) is not None:
+        raise InputError(
+            f"tolerance: expected labels that are all known, got others, as in {place[0]}: the objective is not convex "
+            "then, and nothing is proven about its optimum; stop by epsilon and delta"
+        )
+    more = (*(() if before is None else before.labels), *(() if teaching is None else teaching.labels))
+    return prepare(
+        labelled,
+        scheme=scheme,
+        on_illegal=crf.on_illegal,
+        names=lambda labelled: _labels(crf, labelled, more, scheme),
+        sample_weight=sample_weight,
+        label_weights=crf.label_weights,
+    )
 
 
 def _labels(crf: CRF, labelled: LabelledTokens, more: Sequence[str], scheme: str | None) -> list[str]:
@@ -278,15 +287,6 @@ def _start(
         return before.grown(labels, lesson.scheme, structure, numbered.states, numbered.edges)
     weights = np.zeros(structure.size)
     return Parameters(tuple(labels), lesson.scheme, structure, weights, numbered.states, numbered.edges)
-
-
-def _check_known(crf: CRF, lesson: Lesson) -> None:
-    """Refuse a tolerance where labels are not known: the objective is not convex then."""
-    if crf.tolerance is not None and (place := lesson.labelled.unknown()) is not None:
-        raise InputError(
-            f"tolerance: expected labels that are all known, got others, as in {place[0]}: the objective is not convex "
-            "then, and nothing is proven about its optimum; stop by epsilon and delta"
-        )
 
 
 def precision_for(crf: CRF) -> str:

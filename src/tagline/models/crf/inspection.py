@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from tagline.checks import check_choice
-from tagline.drawing.result_tables import Readable
 from tagline.features.lexicons.dictionaries import Dictionary
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.parameters import Parameters
@@ -17,11 +16,11 @@ from tagline.models.crf.tables import weight_rows, with_rows
 from tagline.models.files import TrainingFacts
 from tagline.models.views import (
     FeatureWeight,
+    ModelSummary,
     ModelView,
     TransitionWeight,
     chosen_labels,
     top_places,
-    training_lines,
 )
 from tagline.models.weight_tables import WeightRow, as_row, read_rows, write_rows
 from tagline.readers.sources import PathLike
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class CRFSummary(Readable):
+class CRFSummary(ModelSummary):
     """A model in a few numbers.
 
     Attributes:
@@ -59,7 +58,7 @@ class CRFSummary(Readable):
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, lists and strings; `knowledge` only where there is some."""
-        facts = asdict(self)
+        facts = super().as_dict()
         return facts if self.knowledge else {name: value for name, value in facts.items() if name != "knowledge"}
 
     def line(self) -> str:
@@ -69,11 +68,11 @@ class CRFSummary(Readable):
             f"{sum(self.weights.values()):,} weights, {self.active:,} of them not 0"
         )
 
-    def text(self) -> str:
-        """Write a line for each fact."""
+    def lines(self) -> list[str]:
+        """Write a line for each fact but those of training."""
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.weights.items() if count)
-        lines = [
-            f"labels      {len(self.labels)}: {' '.join(self.labels)}",
+        return [
+            *super().lines(),
             f"scheme      {self.scheme or 'none: every label may follow every other'}",
             f"features    {self.features}",
             *(f"{name:10}  {words}" for name, words in self.knowledge.items()),
@@ -81,7 +80,6 @@ class CRFSummary(Readable):
             f"weights     {sum(self.weights.values())} ({kinds or 'none'}), {self.active} of them not 0, the largest "
             f"{self.largest:.4f}",
         ]
-        return "\n".join([*lines, *training_lines(self.training)]) + "\n"
 
 
 class CRFViews:

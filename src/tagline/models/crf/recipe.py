@@ -22,8 +22,7 @@ from tagline.models.crf.fitting import budget_of
 from tagline.models.crf.teaching import joined_corpus
 from tagline.models.cutting import cut_for
 from tagline.models.files import load_tagger
-from tagline.models.recipes import Budget, Recipe, check_progress
-from tagline.models.remote import RemoteCorpus
+from tagline.models.recipes import Budget, Recipe, check_progress, fitted
 from tagline.readers import format_of, read
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import TAG, Corpus
@@ -97,7 +96,7 @@ class CRFRecipe(Recipe):
             self.tell.say(f"skipped {len(sample.problems)} broken sentences; the first: {sample.problems[0]}")
         return data
 
-    def read_remote(self, data: RemoteCorpus, dev: Corpus | None) -> Any:
+    def read_remote(self, data: Any, dev: Corpus | None) -> Any:
         """Take sentences that other processes hold; the first of them choose the template."""
         super().read_remote(data, dev)
         if self.cache is not None:
@@ -171,7 +170,7 @@ class CRFRecipe(Recipe):
             tell.stage("numbering features")
         model: CRF = self.model
         model.features = self.chosen
-        model.fit(data, X_dev=dev, **taught, **self.documents(data, dev), **run_files)
+        fitted(model, data, X_dev=dev, **taught, **self.documents(data, dev), **run_files)
         check_progress(model, self.noun, resumable="checkpoint" in run_files)
         return model
 

@@ -127,8 +127,14 @@ class CRFTagger(ChainModel):
         matches = dictionary is not None and dictionary.priority == "feature"
         by_character = template.source.removesuffix(".txt") in BY_CHARACTER
         added = matches if self._first is None else len(COLUMNS)
-        columns, reads = max(1, template.num_columns - added), self._first is not None or template.num_mentions > 0
-        return Input(columns, template.source, by_character, documents=reads)
+        columns = max(1, template.num_columns - added)
+        return Input(columns, template.source, by_character, documents=self._reads_documents)
+
+    @property
+    def _reads_documents(self) -> bool:
+        """Whether what it says of a sentence depends on the others of its document."""
+        template = self._extraction.template
+        return self._first is not None or (template is not None and template.num_mentions > 0)
 
     def known_tokens(self) -> list[str]:
         """Return tokens that attributes of the template's plainest line name; none where names were hashed away."""
@@ -144,7 +150,9 @@ class CRFTagger(ChainModel):
     def _documented(self, X: Any, documents: Any) -> Any:
         """Return sentences with what their documents say of words: a first stage, and other mentions."""
         self._fitted()
-        if documents is not None and not self.input_.documents:
+        if not self._reads_documents:
+            if documents is None:
+                return X
             raise InputError(
                 "documents: expected None for a model of one stage that looks at no other mentions, got some; train it "
                 "with stages=2 or mentions=2"

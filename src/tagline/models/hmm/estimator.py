@@ -22,19 +22,16 @@ from tagline.models.files import Packed, StoredModel, TrainingFacts
 from tagline.models.hmm.answers import HMMAnswers
 from tagline.models.hmm.emissions import Categorical, Emission, Gaussian, Mixture, Multinomial, Poisson, Symbols
 from tagline.models.hmm.file import SavedHMM, pack, unpack
-from tagline.models.hmm.fitting import FittedHMM, fit_hmm, warn_unconverged
+from tagline.models.hmm.fitting import FittedHMM, fit_hmm, run_of, warn_unconverged
 from tagline.models.hmm.inspection import HMMViews
 from tagline.models.hmm.parameters import HMMParameters, checked, distribution
-from tagline.models.hmm.remote import climb_remote, count_remote
 from tagline.models.hmm.selection import Selection, select_states
 from tagline.models.hmm.settings import HMMSettings
 from tagline.models.hmm.specification import Fitting
 from tagline.models.hmm.tables import NO_TABLE, read_series
-from tagline.models.remote import RemoteCorpus
 from tagline.settings import documented
 from tagline.storage import ModelFile, Path
 from tagline.training.iteration import Step
-from tagline.training.run import Run
 from tagline.training.running.checkpoints import SECONDS
 from tagline.types import Float64Array
 
@@ -133,8 +130,7 @@ class HMM(HMMSettings, HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # typ
         """Learn from sentences.
 
         Arguments:
-            X: observations; of a data frame all columns that are not named otherwise; or what other processes hold, as
-                `tagline.scale.corpus` gives it: words and tags to be counted, or tables without labels.
+            X: observations; of a data frame all columns that are not named otherwise.
             y: states, by name or by number: for each sentence a list with, for each observation, its state, None where
                 it is not known, or a set where it is one of several; None in the place of a list where nothing is
                 known. One array ``[N]`` where X is one, −1 where nothing is known; a column of a data frame, by name.
@@ -149,21 +145,8 @@ class HMM(HMMSettings, HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # typ
             tensorboard: a folder for TensorBoard, which must be installed.
         """
         how = Fitting.of(self)
-        run = Run(
-            max_iterations=self.max_iterations,
-            max_seconds=self.max_seconds,
-            callbacks=self.callbacks,
-            verbose=self.verbose,
-            checkpoint=checkpoint,
-            resume=resume,
-            save_every=save_every,
-            log=log,
-            tensorboard=tensorboard,
-        )
-        if isinstance(X, RemoteCorpus):
-            fitted = self._fit_remote(how, X, groups, run, y is not None or lengths is not None)
-            warn_unconverged(self, fitted)
-            return self
+        files: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "save_every": save_every}
+        run = run_of(self, **files, log=log, tensorboard=tensorboard)
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
         layout = NO_TABLE if before is None else before.layout
         series = read_series(X, lengths, groups, y, layout=layout, symbols=how.family is Categorical)
@@ -173,19 +156,6 @@ class HMM(HMMSettings, HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # typ
         if before is None:
             warn_unconverged(self, fitted)
         return self
-
-    def _fit_remote(self, how: Fitting, X: RemoteCorpus, groups: Any, run: Run, more: bool) -> FittedHMM:
-        """Learn from what other processes hold: labels are counted, and without any EM learns hidden states."""
-        labelled = X.labelled
-        if more or not (groups is None or (isinstance(groups, str) and not labelled)):
-            raise InputError(
-                "y, lengths, groups: expected none beside sentences that lie elsewhere, but for a column of tables as "
-                "groups, got some"
-            )
-        fitted = count_remote(self, how, X, run) if labelled else climb_remote(self, how, X, groups, run)
-        self._become(fitted)
-        self._record(X)
-        return fitted
 
     def select(
         self,

@@ -47,6 +47,12 @@ class FittedHMM:
     history: tuple[Step, ...] = ()
 
 
+def run_of(hmm: HMM, **files: Any) -> Run:
+    """Return what happens around EM; arguments as of `Run`."""
+    limits: dict[str, Any] = {"max_iterations": hmm.max_iterations, "max_seconds": hmm.max_seconds}
+    return Run(**limits, callbacks=hmm.callbacks, verbose=hmm.verbose, **files)
+
+
 def fit_hmm(
     hmm: HMM, how: Fitting, X: Any, y: Any, lengths: ArrayLike | None, before: HMMParameters | None, run: Run
 ) -> FittedHMM:

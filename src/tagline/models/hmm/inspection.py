@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tagline.checks import check_choice, check_whole, shown_value
-from tagline.drawing.result_tables import Readable
 from tagline.models.files import TrainingFacts
 from tagline.models.hmm.emissions import Categorical, Emission
 from tagline.models.hmm.parameters import HMMParameters
 from tagline.models.views import (
     FeatureWeight,
+    ModelSummary,
     ModelView,
     TransitionWeight,
     chosen_labels,
     top_places,
     top_transitions,
-    training_lines,
 )
 from tagline.models.weight_tables import WeightRow, write_rows
 from tagline.readers.sources import PathLike
@@ -29,7 +28,7 @@ MOST_NUMBERS = 8  # of one state's parameter that are shown
 
 
 @dataclass(frozen=True, repr=False)
-class HMMSummary(Readable):
+class HMMSummary(ModelSummary):
     """A model in a few numbers.
 
     Attributes:
@@ -51,29 +50,28 @@ class HMMSummary(Readable):
     states: dict[str, dict[str, Any]]
     training: dict[str, Any]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers, lists and strings."""
-        return asdict(self)
-
     def line(self) -> str:
         """Say in one line what there is."""
         known = "" if self.symbols is None else f"{self.symbols:,} symbols, "
         return f"{len(self.labels)} labels ({self.scheme or 'no tag scheme'}), {known}{self.parameters:,} parameters"
 
-    def text(self) -> str:
-        """Write a line for each fact."""
+    def lines(self) -> list[str]:
+        """Write a line for each fact but those of training and of each state."""
         K = len(self.labels)
-        lines = [
-            f"labels      {K}: {' '.join(self.labels)}",
+        return [
+            *super().lines(),
             f"scheme      {self.scheme or 'none: every label may follow every other'}",
             f"emission    {self.emission}" + ("" if self.symbols is None else f", {self.symbols} symbols"),
             f"parameters  {self.parameters}; {self.forbidden} of {K * K} transitions have probability 0",
         ]
-        lines += training_lines(self.training)
+
+    def text(self) -> str:
+        """Write a line for each fact."""
+        lines = []
         for label, parameters in self.states.items():
             shown = "  ".join(f"{name} {_shown(value)}" for name, value in parameters.items())
-            lines.append(f"state {label}  {shown}")
-        return "\n".join(lines) + "\n"
+            lines.append(f"state {label}  {shown}\n")
+        return super().text() + "".join(lines)
 
 
 class HMMViews:

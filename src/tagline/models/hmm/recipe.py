@@ -8,8 +8,7 @@ from typing import Any
 
 from tagline.errors import InputError
 from tagline.models.contract import Model
-from tagline.models.recipes import Budget, Recipe, check_progress
-from tagline.models.remote import RemoteCorpus
+from tagline.models.recipes import Budget, Recipe, check_progress, fitted
 from tagline.readers.corpus import Corpus
 from tagline.readers.tabular import Table, groups_of, is_csv, read_csv
 from tagline.readers.training_files import LabelledFiles
@@ -54,7 +53,7 @@ class HMMRecipe(Recipe):
             self.model.emission = "gaussian"
         check_settings(self.model)
 
-    def read_remote(self, data: RemoteCorpus, dev: Corpus | None) -> Any:
+    def read_remote(self, data: Any, dev: Corpus | None) -> Any:
         """Take sentences that other processes count, or with `--states` series that they hold."""
         if self.model.n_states is not None:
             self._refuse_dev(dev)
@@ -118,7 +117,7 @@ class HMMRecipe(Recipe):
         self.tell.stage("learning")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the command says itself why training ended
-            self.model.fit(data.table if isinstance(data, SeriesData) else data, groups=self.files.group, **files)
+            fitted(self.model, data.table if isinstance(data, SeriesData) else data, groups=self.files.group, **files)
         check_progress(self.model, self.noun, resumable="checkpoint" in files)
-        fitted: Model = self.model
-        return fitted
+        learned: Model = self.model
+        return learned

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tagline.drawing.result_tables import Readable
 from tagline.errors import InputError
 from tagline.models.files import TrainingFacts
 from tagline.models.neural.network import Network
-from tagline.models.views import ModelView, TransitionWeight, top_transitions, training_lines
+from tagline.models.views import ModelSummary, ModelView, TransitionWeight, top_transitions
 from tagline.nn.heads import CRFHead
 from tagline.readers.sources import PathLike
 
 
 @dataclass(frozen=True, repr=False)
-class NetworkSummary(Readable):
+class NetworkSummary(ModelSummary):
     """What there is to say of a network without asking it.
 
     Attributes:
@@ -44,24 +43,19 @@ class NetworkSummary(Readable):
         head = type(network.tagger.head).__name__.removesuffix("Head").lower()
         return cls(kind, list(network.labels), network.scheme, head, parts, training.as_dict())
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers, lists and strings."""
-        return asdict(self)
-
     def line(self) -> str:
         """Say in one line what there is."""
         return f"{self.kind}, {len(self.labels)} labels, {sum(self.parameters.values()):,} parameters"
 
-    def text(self) -> str:
-        """Write a line for each fact."""
-        lines = [
+    def lines(self) -> list[str]:
+        """Write a line for each fact but those of training."""
+        return [
             f"model       {self.kind} with a {self.head} head",
-            f"labels      {len(self.labels)}: {' '.join(self.labels)}",
+            *super().lines(),
             f"scheme      {self.scheme or 'none'}",
             f"parameters  {sum(self.parameters.values()):,}",
+            *(f"  {name:28} {count:,}" for name, count in self.parameters.items()),
         ]
-        lines += [f"  {name:28} {count:,}" for name, count in self.parameters.items()]
-        return "\n".join([*lines, *training_lines(self.training)]) + "\n"
 
 
 class NetworkViews:

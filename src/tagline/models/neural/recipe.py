@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tagline.models.contract import Model
-from tagline.models.recipes import Budget, Recipe, check_progress
-from tagline.models.remote import RemoteCorpus
+from tagline.models.recipes import Budget, Recipe, check_progress, fitted
 from tagline.readers.corpus import Corpus
 from tagline.readers.training_files import LabelledFiles
 
@@ -34,7 +33,7 @@ class NetworkRecipe(Recipe):
         self._choose(corpus)
         return corpus
 
-    def read_remote(self, data: RemoteCorpus, dev: Corpus | None) -> Any:
+    def read_remote(self, data: Any, dev: Corpus | None) -> Any:
         """Take sentences that other processes read; the first of them choose settings."""
         self._choose(data.sample())
         self.model.callbacks, data.reporter = (), self.tell  # callbacks go there; what is shown here hears of it
@@ -52,7 +51,7 @@ class NetworkRecipe(Recipe):
         """Train; Ctrl-C before the first epoch is done is a `KeyboardInterrupt`."""
         files = self.run_files()
         self.tell.stage("making the network")
-        model = self.model.fit(data, X_dev=dev, progress=self.tell.stepped, **self.documents(data, dev), **files)
+        model = fitted(self.model, data, X_dev=dev, progress=self.tell.stepped, **self.documents(data, dev), **files)
         check_progress(model, self.noun, resumable="checkpoint" in files)
         trained: Model = model
         return trained

@@ -37,7 +37,6 @@ from tagline.models.neural.file import StoredNetwork
 from tagline.models.neural.fitting import NetworkDevSet, TaggingTask
 from tagline.models.neural.inspection import NetworkViews
 from tagline.models.neural.network import Coded, Coder, Network, device_of
-from tagline.models.remote import RemoteCorpus
 from tagline.models.sentences import as_sentences, tokens_as_corpus
 from tagline.models.sizes import warn_of_cost
 from tagline.nn.heads import Tagger
@@ -49,7 +48,6 @@ from tagline.training.iteration import Step
 from tagline.training.neural.loop import train
 from tagline.training.neural.processes import are_several
 from tagline.training.neural.settings import Descent
-from tagline.training.running.progress import Budget, narrating
 from tagline.types import Chain, IntArray
 
 Progress = Callable[[int, int, float], None]
@@ -88,7 +86,7 @@ class NeuralTagger(NetworkSettings, NetworkViews, StoredNetwork, ChainModel, Bas
         """Learn from labelled sentences.
 
         Arguments:
-            X: sentences: a `Corpus`, or lists of tokens; or what `tagline.scale.corpus` gives, read elsewhere.
+            X: sentences: a `Corpus`, or lists of tokens.
             y: labels of each sentence; left out where X is a corpus with tags. None for an unknown label, a set for one
                 of several.
             X_dev, y_dev: sentences to be scored after each epoch; the best weights by them are kept.
@@ -105,12 +103,6 @@ class NeuralTagger(NetworkSettings, NetworkViews, StoredNetwork, ChainModel, Bas
         Ctrl-C ends training: the network keeps the best weights so far, and `stop_reason_` is "interrupted".
         """
         self.check()
-        if isinstance(X, RemoteCorpus):
-            files = {"checkpoint": checkpoint, "resume": resume, "save_every": save_every, "log": log}
-            files |= {"tensorboard": tensorboard, "documents": documents, "documents_dev": documents_dev}
-            return self._fit_remote(
-                X, {"y": y, "sample_weight": sample_weight}, {"X_dev": X_dev, "y_dev": y_dev, **files}
-            )
         descent, device = self._descent(), device_of(self.device)
         X, y, X_dev = as_sentences(X), as_sentences(y), as_sentences(X_dev)
         dev = self._dev(X_dev, y_dev)
@@ -160,21 +152,6 @@ class NeuralTagger(NetworkSettings, NetworkViews, StoredNetwork, ChainModel, Bas
         if dev is not None:
             inputs = {} if documents_dev is None else {"documents": documents_dev}
             self._note_dev(X_dev, y_dev, **inputs)
-        return self
-
-    def _fit_remote(self, X: RemoteCorpus, refused: dict[str, Any], arguments: dict[str, Any]) -> Self:
-        """Learn in other processes, which read the sentences; callbacks are called there."""
-        for name, value in refused.items():
-            if value is not None:
-                raise InputError(f"{name}: expected none beside sentences that other processes read, got some")
-        verbose, descent = self.verbose, self._descent()
-        self.verbose = False  # there
-        try:
-            with narrating(verbose, Budget(descent.epochs, descent.max_seconds)) as tell:
-                fitted = X.fit_network(self, arguments, tell)
-            self.__dict__.update(vars(fitted))
-        finally:
-            self.verbose = verbose
         return self
 
     def check(self) -> None:

@@ -36,9 +36,9 @@ from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood
 from tagline.training.likelihood import Targets as CRFTargets
 from tagline.training.owlqn import owlqn
-from tagline.training.run import Run, Trained
+from tagline.training.run import Run
 from tagline.training.running.checkpoints import checksum
-from tagline.training.stochastic_descent import sgd
+from tagline.training.stochastic_descent import StochasticPasses
 from tagline.types import BoolArray, Float64Array, IntArray
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ def fit_semicrf(
     """
     extraction = Extraction(model.features)
     extraction.refuse_mentions("a SemiCRF")
+
+    # Sentences → attributes of tokens, labels, segments, attributes of segments.
     data = _read(model, extraction, X, y, sample_weight)
     labels, begins, known = _segmentation(data)
     D = _longest(model.max_length, labels, begins, known, data)
@@ -97,18 +99,29 @@ def fit_semicrf(
     start, numbered, gold = _start(model, data, labels, begins, known, D)
     targets = Targets(labels, begins, data.lesson.allowed(), data.lesson.weights)
     weights = Weights(start.tables, _kept(data, numbered, gold, start))
+
+    # The descent.
     likelihood = SegmentLikelihood(data.tags, weights, numbered, targets)
     if dev is not None:
         run.dev = _Held(start, extraction, model.dictionary, weights, dev).score
+    c1, c2 = float(model.c1), float(model.c2)
+
+    def diagonal(at: Float64Array) -> Float64Array:
+        inverse: Float64Array = 1 / np.maximum(likelihood.curvature(at) + 2 * c2, LEAST_CURVATURE)
+        return inverse
+
     with run.opened(partial(_facts, model, data, start, numbered, targets, weights)):
-        trained = _descend(model, likelihood, _begin(model, data, weights, targets, begins), run)
+        begin = _begin(model, data, weights, targets, begins)
+        algorithm = algorithm_of(model.algorithm)
+        how: dict[str, Any] = {"c2": c2, "memory": int(algorithm.settings["memory"]), "diagonal": diagonal, "run": run}
+        how["convergence"] = convergence_of(algorithm)
+        trained = owlqn(likelihood, begin, c1=c1, **how) if c1 > 0 else lbfgs(likelihood, begin, **how)
+
     notes = (*(extraction.template.notes if extraction.template else ()), *data.lesson.notes, *cut)
-    facts = TrainingFacts(
-        data.features.num_sentences, len(trained.history), trained.objective, trained.reason, tuple(notes)
-    )
+    passes, sentences = len(trained.history), data.features.num_sentences
+    training = TrainingFacts(sentences, passes, trained.objective, trained.reason, tuple(notes))
     learned = trained.weights.astype(np.float32).astype(np.float64)  # as files keep them
-    parameters = start.with_tables(weights.tables(learned))
-    return FittedSemiCRF(parameters, extraction, facts, trained.history)
+    return FittedSemiCRF(start.with_tables(weights.tables(learned)), extraction, training, trained.history)
 
 
 def _facts(
@@ -135,18 +148,6 @@ def _facts(
     }
 
 
-def _descend(model: SemiCRF, likelihood: SegmentLikelihood, begin: Float64Array, run: Run) -> Trained:
-    c1, c2 = float(model.c1), float(model.c2)
-
-    def diagonal(at: Float64Array) -> Float64Array:
-        return 1 / np.maximum(likelihood.curvature(at) + 2 * c2, LEAST_CURVATURE)
-
-    algorithm = algorithm_of(model.algorithm)
-    how: dict[str, Any] = {"c2": c2, "memory": int(algorithm.settings["memory"]), "diagonal": diagonal, "run": run}
-    how["convergence"] = convergence_of(algorithm)
-    return owlqn(likelihood, begin, c1=c1, **how) if c1 > 0 else lbfgs(likelihood, begin, **how)
-
-
 def _begin(model: SemiCRF, data: _Data, weights: Weights, targets: Targets, begins: BoolArray) -> Float64Array:
     """Weights to begin with: those of a first-order CRF over the tags, after a few stochastic passes.
 
@@ -165,7 +166,10 @@ def _begin(model: SemiCRF, data: _Data, weights: Weights, targets: Targets, begi
     seed = seed_of(model.random_state)
     passes = algorithm_of(model.algorithm).settings["passes"]
     passes = STOCHASTIC_PASSES if passes is None else passes
-    trained = sgd(likelihood, np.zeros(structure.size), c2=float(model.c2), passes=passes, seed=seed)
+    passed = StochasticPasses(
+        likelihood, np.zeros(structure.size), c1=0.0, c2=float(model.c2), passes=passes, seed=seed
+    )
+    trained = Run().finish(passed)
     begin = weights.tables(np.zeros(weights.size))
     places = np.repeat(np.arange(len(data.states)), np.diff(structure.state_offsets)) * K + structure.state_labels
     begin.states.ravel()[places] = trained.weights[structure.parts["states"]]

@@ -28,7 +28,6 @@ from tagline.models.files import Packed, StoredModel, TrainingFacts
 from tagline.models.known import KnownLabels
 from tagline.models.labelled import match_lengths, prepare, read_labels
 from tagline.models.ranking import Ranks, check_asked
-from tagline.models.remote import RemoteCorpus
 from tagline.models.sentences import as_sentences, tokens_as_corpus, words_of
 from tagline.models.trigram.chains import PairChain, pair_chain
 from tagline.models.trigram.explaining import CandidateScores, explain_trigrams
@@ -43,7 +42,6 @@ from tagline.models.trigram.parameters import (
     learn,
     tells_capitals,
 )
-from tagline.models.trigram.remote import counts_of
 from tagline.models.trigram.settings import TrigramSettings
 from tagline.ragged import entries_of, row_offsets
 from tagline.readers.corpus import Column
@@ -104,17 +102,12 @@ class TrigramTagger(TrigramSettings, StoredModel, ChainModel, BaseEstimator):  #
         """Learn from tagged sentences.
 
         Arguments:
-            X: sentences: a `Corpus`, or lists of tokens; or what `tagline.scale.corpus` gives, counted elsewhere.
+            X: sentences: a `Corpus`, or lists of tokens.
             y: tags of each sentence; left out where X is a corpus with tags.
         """
         check_settings(self)
         run = Run(callbacks=self.callbacks)
         run.started = run.clock()
-        if isinstance(X, RemoteCorpus):
-            if y is not None:
-                raise InputError("y: expected none, for sentences that lie elsewhere carry their tags, got some")
-            tally = X.tally(None, "error", grams=True)
-            return self._learned(*counts_of(tally, bool(self.capitals)), tally.sentences, run, X, None)
         X, y = as_sentences(X), as_sentences(y)
         corpus, labelled = tokens_as_corpus(X), read_labels(X, y)
         match_lengths(corpus.offsets, labelled)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from tagline.drawing.result_tables import Readable
 from tagline.models.files import TrainingFacts
 from tagline.models.trigram.parameters import TrigramParameters
-from tagline.models.views import training_lines
+from tagline.models.views import ModelSummary
 
 
 @dataclass(frozen=True, repr=False)
-class TrigramSummary(Readable):
+class TrigramSummary(ModelSummary):
     """What was counted.
 
     Attributes:
@@ -48,20 +47,19 @@ class TrigramSummary(Readable):
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, lists and strings."""
-        return {**asdict(self), "endings": list(self.endings)}
+        return {**super().as_dict(), "endings": list(self.endings)}
 
     def line(self) -> str:
         """Say in one line what there is."""
         known = f"{self.words:,} words, {sum(self.endings):,} endings, {self.trigrams:,} trigrams"
         return f"{len(self.labels)} labels, {known}"
 
-    def text(self) -> str:
-        """Write a line for each fact."""
+    def lines(self) -> list[str]:
+        """Write a line for each fact but those of training."""
         told = "with" if self.capitals else "without"
-        lines = [
-            f"labels      {len(self.labels)}: {' '.join(self.labels)}",
+        return [
+            *super().lines(),
             f"words       {self.words:,}",
             f"endings     {self.endings[0]:,} of words in small letters, {self.endings[1]:,} of words with a capital",
             f"trigrams    {self.trigrams:,}, {told} capitals; λ {' '.join(f'{weight:.4f}' for weight in self.weights)}",
         ]
-        return "\n".join([*lines, *training_lines(self.training)]) + "\n"

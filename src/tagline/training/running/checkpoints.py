@@ -138,8 +138,6 @@ class Checkpoint:
 
     def is_due(self, save_every: float | None) -> bool:
         """Say whether it is time to write: for the first time, or so many seconds after the last."""
-        if self.path is None:
-            return False
         return self._written is None or (save_every is not None and self.clock() - self._written >= save_every)
 
     def save(self, state: State, *, must: bool = False) -> None:

@@ -90,9 +90,9 @@ def test_unseen_symbols_have_their_mass() -> None:
     drawn = emission.sample(np.zeros(1000, np.int64), np.random.default_rng(0))
     assert set(drawn.tolist()) == {UNKNOWN, 0, 1}
     assert (drawn == UNKNOWN).mean() == pytest.approx(0.1, abs=0.03)
-    with pytest.raises(InputError, match="observation 1: expected one of 2 known symbols, got an unknown one"):
+    with pytest.raises(InputError, match=r"^observation 1: "):
         Categorical([[0.5, 0.5]]).log_likelihood(np.array([0, UNKNOWN]))
-    with pytest.raises(InputError, match="observation 0: expected one of 2 known symbols"):
+    with pytest.raises(InputError, match=r"^observation 0: "):
         Categorical([[0.5, 0.5]]).fitted(np.array([UNKNOWN]), np.ones((1, 1)))
 
 
@@ -183,38 +183,38 @@ def test_samples_have_the_moments() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("make", "place"),
     [
         (
             lambda: Categorical([[0.5, 0.6]]),
-            r"probabilities\[0\]: .* sum to 1, got 1.1 \(off by \+0.1\); divide each row",
+            r"^probabilities\[0\]: ",
         ),
-        (lambda: Categorical([[0.5, 0.4], [0.3, 0.7]]), r"probabilities\[0\]: .* got 0.9 \(off by -0.1\)"),
-        (lambda: Categorical([[1.2, -0.2]]), r"probabilities\[0, 0\]: expected a probability from 0 to 1, got 1.2"),
-        (lambda: Categorical([[0.5, -0.5]]), r"probabilities\[0, 1\]: expected a probability from 0 to 1, got -0.5"),
-        (lambda: Categorical([[0.5, np.nan]]), r"probabilities\[0, 1\]: expected a finite number, got nan"),
-        (lambda: Categorical([0.5, 0.5]), r"probabilities: expected numbers of shape \[any, any\], got \[2\]"),
-        (lambda: Categorical(np.zeros((0, 3))), "probabilities: expected numbers of shape"),
+        (lambda: Categorical([[0.5, 0.4], [0.3, 0.7]]), r"^probabilities\[0\]: "),
+        (lambda: Categorical([[1.2, -0.2]]), r"^probabilities\[0, 0\]: "),
+        (lambda: Categorical([[0.5, -0.5]]), r"^probabilities\[0, 1\]: "),
+        (lambda: Categorical([[0.5, np.nan]]), r"^probabilities\[0, 1\]: "),
+        (lambda: Categorical([0.5, 0.5]), r"^probabilities: "),
+        (lambda: Categorical(np.zeros((0, 3))), r"^probabilities: "),
         (
             lambda: Categorical([[0.5, 0.5]], prior=0.5),
-            r"prior: expected numbers of at least 1 \(1: no prior\), got 0.5",
+            r"^prior: ",
         ),
-        (lambda: Categorical([[0.5, 0.5]], prior=[1, 2, 3]), r"prior: .* fits shape \[1, 2\], got \[3\]"),
-        (lambda: Categorical([[0.5, 0.5]], unseen=[0.2]), "off by "),
-        (lambda: Categorical([[0.5, 0.4]], unseen=[0.1, 0.1]), r"unseen: expected numbers of shape \[1\], got \[2\]"),
-        (lambda: Categorical.uniform(2, 1).counted([[1.0], [-1.0]]), "counts: expected numbers of at least 0, got -1"),
+        (lambda: Categorical([[0.5, 0.5]], prior=[1, 2, 3]), r"^prior: "),
+        (lambda: Categorical([[0.5, 0.5]], unseen=[0.2]), r"^probabilities\[0\]: "),
+        (lambda: Categorical([[0.5, 0.4]], unseen=[0.1, 0.1]), r"^unseen: "),
+        (lambda: Categorical.uniform(2, 1).counted([[1.0], [-1.0]]), r"^counts: "),
         (
             lambda: Categorical.uniform(2, 1).counted([[1.0]]),
-            r"counts: expected numbers of shape \[2, 1\], got \[1, 1\]",
+            r"^counts: ",
         ),
-        (lambda: Bernoulli([[1.5]]), r"probabilities\[0, 0\]: expected a probability"),
-        (lambda: Bernoulli([[0.5]], prior=[1, 2, 3]), r"prior: .* fits shape \[1, 1, 2\]"),
-        (lambda: Poisson([[-1.0]]), "rates: expected numbers of at least 0, got -1"),
-        (lambda: Poisson([[1.0]], rates_weight=-1), "rates_weight: expected numbers of at least 0"),
-        (lambda: Multinomial([[0.5, 0.5]], trials=-1), "trials: expected a whole number of 0 or more, got -1"),
-        (lambda: Multinomial([[0.5, 0.5]], trials=True), "trials: expected a whole number"),
+        (lambda: Bernoulli([[1.5]]), r"^probabilities\[0, 0\]: "),
+        (lambda: Bernoulli([[0.5]], prior=[1, 2, 3]), r"^prior: "),
+        (lambda: Poisson([[-1.0]]), r"^rates: "),
+        (lambda: Poisson([[1.0]], rates_weight=-1), r"^rates_weight: "),
+        (lambda: Multinomial([[0.5, 0.5]], trials=-1), r"^trials: "),
+        (lambda: Multinomial([[0.5, 0.5]], trials=True), r"^trials: "),
     ],
 )
-def test_bad_arguments(make: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_arguments(make: Any, place: str) -> None:
+    with pytest.raises(InputError, match=place):
         make()

@@ -171,9 +171,9 @@ def test_tied_states_learn_together(case: Case) -> None:
     assert tied.log_prior() == plain.states([0, 1]).log_prior()
     assert tied.num_parameters() == plain.states([0, 1]).num_parameters()
     assert fitted.states([1, 2]).tied == (0, 1)
-    with pytest.raises(InputError, match="expected equal parameters in states that are tied"):
+    with pytest.raises(InputError, match=r"^(means|rates|probabilities|weights): "):
         replace(plain, tied=[0, 0, 1])
-    with pytest.raises(InputError, match="tied: expected the number of a group for each of 3 states"):
+    with pytest.raises(InputError, match=r"^tied: "):
         replace(plain, tied=[0, 0])
 
 
@@ -257,7 +257,7 @@ def test_damaged_files_are_refused(case: Case) -> None:
                 read({**arrays, name: bad}, config)
     name = emission.parameters[0]
     for damage in ({**arrays, "extra": np.zeros(3)}, {key: arrays[key] for key in arrays if key != name}):
-        with pytest.raises(StorageError, match="expected the arrays"):
+        with pytest.raises(StorageError, match=r"^emissions: "):
             read(damage, config)
     for key, value in (
         ("family", "other"),
@@ -272,16 +272,16 @@ def test_damaged_files_are_refused(case: Case) -> None:
     ):
         with pytest.raises(StorageError, match="emissions: "):
             read(arrays, {**config, key: value})
-    with pytest.raises(StorageError, match="expected the settings"):
+    with pytest.raises(StorageError, match=r"^emissions: "):
         read(arrays, {key: config[key] for key in config if key != "tied"})
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 def test_a_setting_that_is_none_is_refused(family: type[Emission]) -> None:
     X = np.zeros((5, 2)) if family.family != "categorical" else np.zeros(5, np.int64)
-    with pytest.raises(InputError, match=f"speed: expected a setting among .*frozen.* for {family.family} emissions"):
+    with pytest.raises(InputError, match=r"^speed: "):
         family.started(X, 2, np.random.default_rng(0), speed=3)
-    with pytest.raises(InputError, match="frozen: expected names among"):
+    with pytest.raises(InputError, match=r"^frozen: "):
         family.started(X, 2, np.random.default_rng(0), frozen="nothing")
 
 

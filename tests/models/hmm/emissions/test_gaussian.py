@@ -318,52 +318,52 @@ def test_a_component_without_weight_does_no_harm() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "place"),
     [
-        ({"means": [1.0, 2.0]}, r"means: expected numbers of shape \[any, any\], got \[2\]"),
-        ({"means": [[np.inf, 0.0]]}, r"means\[0, 0\]: expected a finite number, got inf"),
-        ({"means": [["a", "b"]]}, "means: expected numbers, got"),
-        ({"covars": [[1.0, 2.0, 3.0]]}, r"covars: expected numbers of shape \[1, 2\], got \[1, 3\]"),
-        ({"covars": [[1.0, 0.0]]}, "covars: expected positive variances, got 0"),
-        ({"covariance": "round"}, "covariance: expected one of spherical, diag, full, tied, got 'round'"),
+        ({"means": [1.0, 2.0]}, r"^means: "),
+        ({"means": [[np.inf, 0.0]]}, r"^means\[0, 0\]: "),
+        ({"means": [["a", "b"]]}, r"^means: "),
+        ({"covars": [[1.0, 2.0, 3.0]]}, r"^covars: "),
+        ({"covars": [[1.0, 0.0]]}, r"^covars: "),
+        ({"covariance": "round"}, r"^covariance: .*'round'"),
         (
             {"covariance": "full", "covars": [[[1.0, 2.0], [2.0, 1.0]]]},
-            r"covars\[0\]: .* positive eigenvalues.* with -1;",
+            r"^covars\[0\]: ",
         ),
-        ({"covariance": "tied", "covars": [[1.0, 2.0], [0.0, 1.0]]}, "covars: expected symmetric matrices"),
-        ({"min_variance": 0.0}, "min_variance: expected positive numbers, got 0"),
-        ({"means_weight": -1.0}, r"means_weight: expected numbers of at least 0 \(0: no prior\), got -1"),
-        ({"means_prior": [1.0, 2.0, 3.0]}, r"means_prior: expected a number, or an array that fits shape \[1, 2\]"),
-        ({"covars_prior": -0.5}, "covars_prior: expected numbers of at least 0"),
+        ({"covariance": "tied", "covars": [[1.0, 2.0], [0.0, 1.0]]}, r"^covars: "),
+        ({"min_variance": 0.0}, r"^min_variance: "),
+        ({"means_weight": -1.0}, r"^means_weight: "),
+        ({"means_prior": [1.0, 2.0, 3.0]}, r"^means_prior: "),
+        ({"covars_prior": -0.5}, r"^covars_prior: "),
         (
             {"covariance": "full", "covars": [[[1.0, 0.0], [0.0, 1.0]]], "covars_prior": [[0.0, 1.0], [1.0, 0.0]]},
-            "covars_prior: expected a number or symmetric matrices without negative eigenvalues",
+            r"^covars_prior: ",
         ),
     ],
 )
-def test_bad_arguments(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_arguments(change: dict[str, Any], place: str) -> None:
+    with pytest.raises(InputError, match=place):
         Gaussian(**{"means": [[0.0, 1.0]], "covars": [[1.0, 1.0]], **change})
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "place"),
     [
-        ({"weights": [[0.5, 0.6]]}, r"weights\[0\]: expected probabilities that sum to 1, got 1.1 \(off by \+0.1\)"),
-        ({"weights": [[0.5, 0.2, 0.3]]}, r"weights: expected numbers of shape \[1, 2\]"),
-        ({"covars": [[[1.0], [-1.0]]]}, "state 0: covars: expected positive variances, got -1"),
-        ({"weights_prior": 0.5}, "weights_prior: expected numbers of at least 1"),
-        ({"means_weight": -1.0}, "state 0: means_weight: expected numbers of at least 0"),
-        ({"means_weight": [[1.0, 1.0], [1.0, 1.0]]}, "means_weight: expected 1 states, got 2"),
-        ({"covariance": None}, "covariance: expected one of"),
+        ({"weights": [[0.5, 0.6]]}, r"^weights\[0\]: "),
+        ({"weights": [[0.5, 0.2, 0.3]]}, r"^weights: "),
+        ({"covars": [[[1.0], [-1.0]]]}, r"^state 0: covars: "),
+        ({"weights_prior": 0.5}, r"^weights_prior: "),
+        ({"means_weight": -1.0}, r"^state 0: means_weight: "),
+        ({"means_weight": [[1.0, 1.0], [1.0, 1.0]]}, r"^means_weight: "),
+        ({"covariance": None}, r"^covariance: "),
     ],
 )
-def test_bad_mixtures(change: dict[str, Any], message: str) -> None:
+def test_bad_mixtures(change: dict[str, Any], place: str) -> None:
     good = {"weights": [[0.5, 0.5]], "means": [[[0.0], [1.0]]], "covars": [[[1.0], [1.0]]]}
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=place):
         Mixture(**{**good, **change})
 
 
 def test_a_mixture_needs_components() -> None:
-    with pytest.raises(InputError, match="n_components: expected 1 or more, got 0"):
+    with pytest.raises(InputError, match=r"^n_components: "):
         Mixture.started(np.zeros((3, 1)), 2, np.random.default_rng(0), n_components=0)

@@ -47,46 +47,46 @@ def test_missing_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "X", "lengths", "message"),
+    ("family", "X", "lengths", "place"),
     [
-        ("gaussian", np.array([[1.0], [np.inf]]), None, r"X\[1\]\[0\]: expected a number up to 1e100, .* got inf"),
-        ("gaussian", [[0.0], [1.0, -1e200]], None, r"X\[1\]\[1\]\[0\]: expected a number up to 1e100"),
-        ("gaussian", [1.0, 2.0], None, "X: expected a list of sentences, got a list of numbers; .* NumPy array"),
-        ("gaussian", "text", None, "X: expected numbers, got 'text'"),
-        ("gaussian", [["a", "b"]], None, r"X\[0\]: expected numbers, got \['a', 'b'\]"),
-        ("gaussian", [[[1, 2], [3]]], None, r"X\[0\]: expected a rectangular array of numbers"),
+        ("gaussian", np.array([[1.0], [np.inf]]), None, r"^X\[1\]\[0\]: "),
+        ("gaussian", [[0.0], [1.0, -1e200]], None, r"^X\[1\]\[1\]\[0\]: "),
+        ("gaussian", [1.0, 2.0], None, r"^X: "),
+        ("gaussian", "text", None, r"^X: .*'text'"),
+        ("gaussian", [["a", "b"]], None, r"^X\[0\]: "),
+        ("gaussian", [[[1, 2], [3]]], None, r"^X\[0\]: "),
         (
             "gaussian",
             [np.ones((2, 2)), np.ones((2, 3))],
             None,
-            r"X\[1\]: expected shape \[observations, 2\], got \[2, 3\]",
+            r"^X\[1\]: ",
         ),
-        ("gaussian", np.ones((2, 2, 2, 2)), None, r"X: expected shape \[observations, numbers\]"),
-        ("gaussian", np.ones((2, 0)), None, r"X: expected shape \[observations, numbers\], got \[2, 0\]"),
-        ("gaussian", 5, None, r"X: expected shape"),
-        ("gaussian", None, None, r"X: expected"),
-        ("gaussian", np.ones((3, 2)), [2, 2], "lengths: expected to add up to 3, the observations, got 4"),
-        ("gaussian", np.ones((3, 2)), [4, -1], r"lengths\[1\]: expected a number of 0 or more, got -1"),
-        ("gaussian", np.ones((3, 2)), [1.5, 1.5], "lengths: expected whole numbers"),
-        ("gaussian", np.ones((3, 2)), 3, "lengths: expected whole numbers"),
-        ("gaussian", np.ones(3, complex), None, "X: expected numbers"),
-        ("poisson", np.array([[0.5]]), None, r"X\[0\]\[0\]: expected a whole number of 0 or more, .* got 0.5"),
-        ("poisson", np.array([[1], [-1]]), None, r"X\[1\]\[0\]: expected a whole number of 0 or more, .* got -1"),
-        ("poisson", np.array([[np.inf]]), None, r"X\[0\]\[0\]: expected a whole number"),
-        ("bernoulli", [[0, 1], [2]], None, r"X\[1\]\[0\]\[0\]: expected 0, 1, or NaN where it is missing, got 2"),
-        ("multinomial", np.array([[1, np.nan]]), None, r"X\[0\]\[1\]: expected a number, for others"),
-        ("multinomial", np.array([[1, -1]]), None, r"X\[0\]\[1\]: expected a whole number of 0 or more"),
+        ("gaussian", np.ones((2, 2, 2, 2)), None, r"^X: "),
+        ("gaussian", np.ones((2, 0)), None, r"^X: "),
+        ("gaussian", 5, None, r"^X: "),
+        ("gaussian", None, None, r"^X: "),
+        ("gaussian", np.ones((3, 2)), [2, 2], r"^lengths: "),
+        ("gaussian", np.ones((3, 2)), [4, -1], r"^lengths\[1\]: "),
+        ("gaussian", np.ones((3, 2)), [1.5, 1.5], r"^lengths: "),
+        ("gaussian", np.ones((3, 2)), 3, r"^lengths: "),
+        ("gaussian", np.ones(3, complex), None, r"^X: "),
+        ("poisson", np.array([[0.5]]), None, r"^X\[0\]\[0\]: "),
+        ("poisson", np.array([[1], [-1]]), None, r"^X\[1\]\[0\]: "),
+        ("poisson", np.array([[np.inf]]), None, r"^X\[0\]\[0\]: "),
+        ("bernoulli", [[0, 1], [2]], None, r"^X\[1\]\[0\]\[0\]: "),
+        ("multinomial", np.array([[1, np.nan]]), None, r"^X\[0\]\[1\]: "),
+        ("multinomial", np.array([[1, -1]]), None, r"^X\[0\]\[1\]: "),
     ],
 )
-def test_bad_observations(family: str, X: Any, lengths: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_observations(family: str, X: Any, lengths: Any, place: str) -> None:
+    with pytest.raises(InputError, match=place):
         check_observations(family, X, lengths)
 
 
 def test_the_width_of_a_model_is_asked_for() -> None:
-    with pytest.raises(InputError, match=r"X: expected shape \[observations, 3\], got \[2, 2\]"):
+    with pytest.raises(InputError, match=r"^X: "):
         check_observations("gaussian", np.ones((2, 2)), num_dimensions=3)
-    with pytest.raises(InputError, match=r"X\[0\]: expected shape \[observations, 3\], got \[2\]"):
+    with pytest.raises(InputError, match=r"^X\[0\]: "):
         check_observations("gaussian", [[1, 2]], num_dimensions=3)
     assert check_observations("gaussian", [[]], num_dimensions=3)[0].shape == (0, 3)
 
@@ -149,25 +149,25 @@ def test_unknown_and_missing_symbols() -> None:
 
 
 @pytest.mark.parametrize(
-    ("X", "lengths", "message"),
+    ("X", "lengths", "place"),
     [
-        (np.array([1, -1]), None, "X: expected integers of 0 or more as symbols, got -1; None, NaN or a mask marks"),
-        ([[1, -3]], None, "X: expected integers of 0 or more as symbols, got -3"),
-        ("text", None, r"X: expected a sequence of symbols, got 'text'; list\(text\) makes characters of it"),
-        (["text"], None, r"X\[0\]: expected a sequence of symbols, got 'text'"),
-        ([1, 2], None, r"X\[0\]: expected a sequence of symbols, got 1"),
-        (None, None, "X: expected a sequence of symbols, got None"),
-        (np.ones((2, 2), int), None, r"X: expected one symbol an observation, shape \[N\] or \[N, 1\], got \[2, 2\]"),
-        ([["a", ["b", "c"]]], None, r"X: expected symbols that can be keys, got \['b', 'c'\] as observation 1"),
-        (np.array([1, 2]), [3], "lengths: expected to add up to 2, the observations, got 3"),
-        (np.array(5), None, r"X: expected one symbol an observation"),
+        (np.array([1, -1]), None, r"^X: "),
+        ([[1, -3]], None, r"^X: "),
+        ("text", None, r"^X: .*'text'"),
+        (["text"], None, r"^X\[0\]: "),
+        ([1, 2], None, r"^X\[0\]: "),
+        (None, None, r"^X: "),
+        (np.ones((2, 2), int), None, r"^X: "),
+        ([["a", ["b", "c"]]], None, r"^X: .*'b'"),
+        (np.array([1, 2]), [3], r"^lengths: "),
+        (np.array(5), None, r"^X: "),
     ],
 )
-def test_bad_symbols(X: Any, lengths: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_symbols(X: Any, lengths: Any, place: str) -> None:
+    with pytest.raises(InputError, match=place):
         Symbols.read(X, lengths)
 
 
 def test_symbols_must_differ() -> None:
-    with pytest.raises(InputError, match="symbols: expected each once, got 'a' twice"):
+    with pytest.raises(InputError, match=r"^symbols: .*'a'"):
         Symbols.of("aba")

@@ -19,22 +19,52 @@ from tagline.models.hmm.baum_welch import Problem, random_chain
 from tagline.models.hmm.counting import StateCounts, counted_chain, counted_symbols
 from tagline.models.hmm.emissions import Categorical, Symbols
 from tagline.models.hmm.emissions.starting import drawn_rows
-from tagline.models.hmm.fitting import FittedHMM, note_counts, searched
+from tagline.models.hmm.fitting import FittedHMM, note_counts, run_of, searched, warn_unconverged
 from tagline.models.hmm.lanes import Sum, learns_from_sums
 from tagline.models.hmm.parameters import HMMParameters, checked
 from tagline.models.hmm.resuming import settings_of
 from tagline.models.hmm.specification import Fitting, check_priors
 from tagline.models.hmm.tables import NO_TABLE, Layout
 from tagline.models.hmm.topologies import as_topology
-from tagline.models.remote import RemoteCorpus, RemoteSeries, SeriesWanted, Tally
+from tagline.scale.fitting import refuse
 from tagline.training.run import Run
+from tagline.training.running.checkpoints import SECONDS
 from tagline.types import Float64Array
 
 if TYPE_CHECKING:
     from tagline.models.hmm.estimator import HMM
+    from tagline.scale.corpora import ShardedCorpus
+    from tagline.scale.series import ShardedSeries
+    from tagline.scale.tallies import Tally
 
 
-def count_remote(hmm: HMM, how: Fitting, X: RemoteCorpus, run: Run) -> FittedHMM:
+def fit_hmm(
+    hmm: HMM,
+    corpus: ShardedCorpus,
+    *,
+    groups: Any = None,
+    checkpoint: Any = None,
+    resume: bool = False,
+    save_every: float = SECONDS,
+    log: Any = None,
+    tensorboard: Any = None,
+    **others: Any,
+) -> None:
+    """Learn from what workers hold: labels are counted, and without any EM learns hidden states.
+
+    Arguments are those of `HMM.fit`; groups: a column of tables.
+    """
+    how, labelled = Fitting.of(hmm), corpus.labelled
+    files: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "save_every": save_every}
+    run = run_of(hmm, **files, log=log, tensorboard=tensorboard)
+    refuse(groups=groups if labelled or not isinstance(groups, str) else None, **others)
+    fitted = _counted(hmm, how, corpus, run) if labelled else _climbed(hmm, how, corpus, groups, run)
+    hmm._become(fitted)
+    hmm._record(corpus)
+    warn_unconverged(hmm, fitted)
+
+
+def _counted(hmm: HMM, how: Fitting, X: ShardedCorpus, run: Run) -> FittedHMM:
     """Count the words and tags of sentences that lie elsewhere."""
     if how.family is not Categorical or not isinstance(how.emission, str) or hmm.warm_start:
         raise InputError(
@@ -63,10 +93,10 @@ def count_remote(hmm: HMM, how: Fitting, X: RemoteCorpus, run: Run) -> FittedHMM
 
 
 @dataclass(frozen=True, eq=False)
-class RemoteProblem(Problem):
+class _RemoteProblem(Problem):
     """What EM learns from where workers hold it."""
 
-    series: RemoteSeries | None = None
+    series: ShardedSeries | None = None
 
     def summed(self, question: str, *arguments: Any) -> Sum:
         """Ask every lane and add up the answers."""
@@ -90,7 +120,7 @@ class RemoteProblem(Problem):
         return self.series.whole
 
 
-def climb_remote(hmm: HMM, how: Fitting, X: RemoteCorpus, groups: str | None, run: Run) -> FittedHMM:
+def _climbed(hmm: HMM, how: Fitting, X: ShardedCorpus, groups: str | None, run: Run) -> FittedHMM:
     """Learn hidden states of observations that lie elsewhere, by EM."""
     if how.n_states is None or not isinstance(how.emission, str) or hmm.warm_start:
         raise InputError(
@@ -102,7 +132,7 @@ def climb_remote(hmm: HMM, how: Fitting, X: RemoteCorpus, groups: str | None, ru
     K = how.n_states
     check_priors(how.smoothing, K)
     topology = as_topology(how.topology, K).within(None)
-    with X.series(SeriesWanted(how.family.family, groups), how.algorithm) as series:
+    with X.series(how.family.family, groups, how.algorithm) as series:
         symbols = None if series.symbols is None else Symbols.of(series.symbols)
         size = None if symbols is None else len(symbols)
         layout = Layout(series.columns, groups) if series.columns else NO_TABLE
@@ -118,7 +148,7 @@ def climb_remote(hmm: HMM, how: Fitting, X: RemoteCorpus, groups: str | None, ru
                 raise InputError(_BY_SUMS.format(got=_described(hmm, how, series)))
             return checked(HMMParameters(labels, True, None, start, transitions, emission, symbols, layout))
 
-        problem = RemoteProblem(
+        problem = _RemoteProblem(
             np.zeros(0),
             np.zeros(1, np.int64),
             None,
@@ -144,7 +174,7 @@ _BY_SUMS = (
 )
 
 
-def _described(hmm: HMM, how: Fitting, series: RemoteSeries) -> str:
+def _described(hmm: HMM, how: Fitting, series: ShardedSeries) -> str:
     parts = [f"{how.family.family} of covariance {hmm.covariance}, algorithm={how.algorithm!r}"]
     if hmm.tied is not None:
         parts.append("tied states")
