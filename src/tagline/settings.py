@@ -17,7 +17,18 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cached_property, wraps
 from importlib import import_module
 from types import NoneType, UnionType
-from typing import Any, ClassVar, ForwardRef, TypeVar, Union, dataclass_transform, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    ClassVar,
+    ForwardRef,
+    TypeVar,
+    Union,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from tagline.errors import InputError
 
@@ -255,7 +266,7 @@ def documented(owner: type[Owner]) -> type[Owner]:
 def declared(owner: type[Owner]) -> type[Owner]:
     """Give a class of settings its constructor: keyword arguments, but for fields that say ``kw_only=False``."""
     made = dataclass(eq=False, repr=False, match_args=False, kw_only=True)(owner)
-    for entry in fields(made):  # a class has no settings, its objects do
+    for entry in fields(cast(Any, made)):  # a class has no settings, its objects do
         if entry.name in vars(made):
             delattr(made, entry.name)
     keep = made.__init__
