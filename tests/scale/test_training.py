@@ -185,7 +185,8 @@ def test_a_lost_node_changes_nothing(shards: Path, tmp_path: Path, keeps_disk: b
     try:
         second = nodes.add_node(**node)
         process = begin(
-            *("train", shards, "-o", output, "-t", tmp_path / "template", "-a", "lbfgs", "--max-iterations", 25),
+            *("train", shards, "-o", output, "-t", tmp_path / "template", "--max-iterations", 25),
+            *("-a", "lbfgs:delta=0,epsilon=0"),
             *("--log", log, "--scratch", scratch, "--ray", nodes.address, "--workers", 3),
             LANE_TOKENS=LANE_TOKENS,
         )
