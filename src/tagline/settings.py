@@ -215,9 +215,9 @@ class Clash:
             if not _meant(self.if_, other):
                 return
             beside = known[self.beside].flag if flags else self.beside
-            shown = f" {other}" if flags else f"={shown_value(other)}"
+            shown = f"={shown_value(other)}" if not flags else "" if other is True else f" {other}"
             place = f"without {beside}" if other is None else f"beside {beside}{shown}"
-        expected = self.expected or repr(known[self.name].default)
+        expected = self.expected or ("none" if flags else repr(known[self.name].default))
         raise InputError(f"{name}: expected {expected} {place}, got {shown_value(value)}; {self.reason}")
 
 
