@@ -209,7 +209,10 @@ def test_what_cannot_be_meant_is_refused(place: Path) -> None:
         ),
         (("--cache", place, "--mentions", 1), "--cache, --mentions: "),
         (("--cache", place, "--learn-dictionary"), "--learn-dictionary: expected none beside --cache"),
-        (("--dictionary", place / "towns.txt", "--learn-dictionary"), "--dictionary: expected none beside --learn-dictionary, got"),
+        (
+            ("--dictionary", place / "towns.txt", "--learn-dictionary"),
+            "--dictionary: expected none beside --learn-dictionary",
+        ),
         (("--dictionary", place / "nowhere"), "nowhere"),
         (("--model", "hmm", "--mentions", 1), "--mentions: "),
     ):
