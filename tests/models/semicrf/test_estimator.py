@@ -263,8 +263,8 @@ def test_settings_are_checked() -> None:
             {"dictionary": Dictionary({"a": "X"}, priority="over")},
             r"^dictionary: ",
         ),
-        ({"patience": 0}, "patience: expected a whole number of 1 or more"),
-        ({"algorithm": "sgd"}, "algorithm: expected auto for SemiCRF"),
+        ({"patience": 0}, r"^patience: "),
+        ({"algorithm": "sgd"}, r"^algorithm: "),
     ]
     for settings, place in cases:
         with pytest.raises(InputError, match=place):
