@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tagline.errors import InputError
-from tagline.models.labelled import complete_labels, illegal_sentences, read_labels, scheme_of, settled, shown_break
+from tagline.models.labelled import illegal_sentences, read_labels, scheme_of, settled, shown_break
 from tagline.models.provenance import fingerprint
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.readers.detection import STRICTEST_FIRST, detect_counted, used_tags
@@ -145,9 +145,10 @@ _NOTHING = read_labels(None, [])
 
 def first_settlement(surveys: Sequence[Survey], scheme: str | None, on_illegal: str) -> Settlement:
     """Say what the labels are; `judged_by` is set where some labellings break the rules."""
-    labels = tuple(complete_labels(joined_labels(surveys), scheme))
+    labels = tuple(sorted(joined_labels(surveys)))
     if scheme is None or not any(part.violations.get(scheme, 1) for part in surveys):
         return Settlement(labels, scheme)
+    legal(labels, scheme)  # refuses labels of another scheme
     # Labellings are counted first; those that are refused are dropped meanwhile.
     return Settlement(labels, scheme, labels, "drop" if on_illegal == "error" else on_illegal)
 
@@ -166,7 +167,7 @@ def final_settlement(
             f"{where}: expected tags that {settlement.scheme} allows, got {got}; there are {what}; pass "
             'on_illegal="repair" or "drop", or scheme=None for no rules'
         )
-    labels = tuple(complete_labels(joined_labels(surveys), settlement.scheme))
+    labels = tuple(sorted(joined_labels(surveys)))
     note = f"{'dropped' if settlement.on_illegal == 'drop' else 'repaired'} {what}"
     return Settlement(labels, settlement.scheme, settlement.judged_by, settlement.on_illegal), (note,)
 
