@@ -72,15 +72,10 @@ class LabelledTokens:
         b = row_of(self.offsets, n)
         return f"y[{b}][{n - self.offsets[b]}]", self.sets[n]
 
-    def column(self) -> Column:
-        """Return the labels as a column, where all of them are known."""
-        return Column(self.labels, self.ids)
-
     def corpus(self) -> Corpus:
-        """Return the labels as the tags of a corpus without words."""
-        if self.source is None:
-            return Corpus({TAG: self.column()}, self.offsets)
-        return Corpus({TAG: self.column()}, self.offsets, source=self.source.source, lines=self.source.lines)
+        """Return the labels, where all of them are known, as the tags of a corpus without words."""
+        source, lines = ("", None) if self.source is None else (self.source.source, self.source.lines)
+        return Corpus({TAG: Column(self.labels, self.ids)}, self.offsets, source=source, lines=lines)
 
 
 def read_labels(X: Any, y: Any) -> LabelledTokens:

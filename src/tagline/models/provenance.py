@@ -112,7 +112,11 @@ class Printer:
 
     def add_column(self, name: str, column: Column) -> None:
         """Add strings, one a token."""
-        table = np.array([_number(string) for string in column.vocabulary], np.uint64)
+        hashes = (
+            blake2b((word if isinstance(word, str) else repr(word)).encode("utf-8", "surrogatepass"), digest_size=8)
+            for word in column.vocabulary
+        )
+        table = np.array([int.from_bytes(hashed.digest(), "little") for hashed in hashes], np.uint64)
         self.add_bytes(name, table[column.ids].tobytes())
 
     def add_lengths(self, lengths: Any) -> None:
@@ -156,11 +160,6 @@ def fingerprint(X: Any, y: Any = None, lengths: Any = None, before: str = "") ->
     if y is not None:
         _add_labels(printer, y)
     return printer.hexdigest(before)
-
-
-def _number(value: Any) -> int:
-    text = value if isinstance(value, str) else repr(value)
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 def _add_rows(printer: Printer, X: Any) -> None:
