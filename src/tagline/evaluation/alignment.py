@@ -94,6 +94,7 @@ def columns_of(side: str, labels: Labellings) -> tuple[Column, IntArray | None]:
     """Return labels as one column and the offsets of their sentences; None where a column leaves them open."""
     if (corpus := corpus_of(labels)) is not None:
         return corpus.column(TAG), corpus.offsets
+    assert not isinstance(labels, Corpus)
     if isinstance(labels, Column):
         return labels, None
     if isinstance(labels, str) or not hasattr(labels, "__len__") or not getattr(labels, "ndim", 1):
