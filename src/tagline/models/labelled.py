@@ -326,18 +326,18 @@ def illegal_sentences(labelled: LabelledTokens, rules: Rules, labels: Sequence[s
 
 def shown_break(labelled: LabelledTokens, b: int, rules: Rules, labels: Sequence[str]) -> str:
     """Say which tag of an illegal sentence breaks the rules first, and where."""
-    ids = numbered(labelled, labels)[labelled.offsets[b] : labelled.offsets[b + 1]]
-    one = np.array([0, len(ids)])
-    steps = broken_steps(ids, one, rules.start, rules.transitions)
-    places = np.flatnonzero(broken_steps(ids, one, rules.start, rules.transitions, rules.end))
+    ids = numbered(labelled, labels)
+    broken = broken_steps(ids, labelled.offsets, rules.start, rules.transitions)
+    begin, end = int(labelled.offsets[b]), int(labelled.offsets[b + 1])
+    places = np.flatnonzero(broken_steps(ids, labelled.offsets, rules.start, rules.transitions, rules.end)[begin:end])
     if not len(places):
         return "sets of tags that leave no labelling"
     t = int(places[0])
-    if not steps[t]:
+    if not broken[begin + t]:
         where = "at the end of the sentence"
     else:
-        where = f"after {labels[ids[t - 1]]!r}" if t else "at the start of the sentence"
-    return f"{labels[ids[t]]!r} {where} (token {t})"
+        where = f"after {labels[ids[begin + t - 1]]!r}" if t else "at the start of the sentence"
+    return f"{labels[ids[begin + t]]!r} {where} (token {t})"
 
 
 def broken_steps(
