@@ -101,7 +101,6 @@ def open_source(path: PathLike) -> Iterator[IO[bytes]]:
 
 def read_bytes(path: PathLike, encoding: str = "utf-8") -> Bytes:
     """Return a whole source as UTF-8 bytes without a byte order mark."""
-    _check_encoding(encoding)
     with open_source(path) as stream:
         check_whole = whole_check(stream, path)
         data = stream.read()
@@ -162,7 +161,6 @@ class Recoder:
     """Turns blocks of one encoding into UTF-8; a character may begin in one block and end in the next."""
 
     def __init__(self, name: str, encoding: str) -> None:
-        _check_encoding(encoding)
         self.name, self.encoding = name, encoding
         self.lines = self.bytes = 0  # that were read before this block
         self.decoder = None if encoding in ("utf-8", AUTO) else _decoder_of(encoding)()
@@ -207,11 +205,6 @@ class Recoder:
         self.encoding = guess(data)
         tell(self.name, self.encoding)
         self.decoder = None if self.encoding == "utf-8" else _decoder_of(self.encoding)()
-
-
-def _check_encoding(encoding: object) -> None:
-    if not isinstance(encoding, str):
-        raise InputError("encoding: expected a name that Python knows, got {encoding}", encoding=shown_value(encoding))
 
 
 def _decoder_of(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
