@@ -18,6 +18,7 @@ PICTURE = ROOT / "docs" / "images" / "architecture.svg"
 
 # In import order: a room imports only from those above it. The tests of the architecture read this table, too.
 ROOMS = {
+    "messages": "templates and values, in English and Chinese",
     "errors": "the error classes",
     "checks": "what every door asks of its arguments",
     "settings": "how a setting is declared, once",

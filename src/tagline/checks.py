@@ -12,12 +12,14 @@ import numbers
 import operator
 import re
 from collections.abc import Iterable, Mapping
+from itertools import compress
 from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
+from tagline.messages import message
 
 _LINES = re.compile(r"\s*\n\s*")
 
@@ -33,7 +35,7 @@ def shown_value(value: object) -> str:
     try:
         text = repr(value)
     except (ValueError, RecursionError):  # a number of thousands of digits; a list in itself, nested too deeply
-        return f"a value of type {type(value).__name__} that is too large to show"
+        return message("a value of type {type} that is too large to show", type=type(value).__name__)
     text = _LINES.sub(" ", text)  # arrays are written in several
     return text if len(text) <= 60 else f"{text[:59]}…"
 
@@ -51,30 +53,32 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
     """Raise unless a value is one of some strings."""
     names = tuple(choices)
     if not isinstance(value, str) or value not in names:
-        raise InputError(f"{name}: expected one of {', '.join(names)}, got {shown_value(value)}")
+        raise InputError(
+            "{name}: expected one of {names}, got {value}", name=name, names=", ".join(names), value=shown_value(value)
+        )
 
 
 def check_switch(name: str, value: object) -> None:
     """Raise unless a value is True or False; 1 and 0 stand for them."""
     if not isinstance(value, bool | np.bool_ | int | np.integer) or value not in (0, 1):
-        raise InputError(f"{name}: expected True or False, got {shown_value(value)}")
+        raise InputError("{name}: expected True or False, got {value}", name=name, value=shown_value(value))
 
 
 def check_bool(name: str, value: object) -> None:
     """Raise unless a value is True or False, and no number that stands for them: files keep it as it is."""
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name}: expected True or False, got {shown_value(value)}")
+        raise InputError("{name}: expected True or False, got {value}", name=name, value=shown_value(value))
 
 
 def check_verbose(name: str, value: object) -> None:
     """Raise unless a value is True or False, or a number that says how much to print."""
     if not isinstance(value, bool | np.bool_ | int | np.integer):
-        raise InputError(f"{name}: expected True or False, got {shown_value(value)}")
+        raise InputError("{name}: expected True or False, got {value}", name=name, value=shown_value(value))
 
 
 def check_threshold(name: str, value: object) -> None:
     """Raise unless a value is a number of 0 or more; ∞ is one."""
-    check_number(name, value, least=0, finite=False, wanted="0 or more")
+    check_number(name, value, least=0, finite=False, wanted=message("0 or more"))
 
 
 def check_share_below_1(name: str, value: object) -> None:
@@ -84,19 +88,21 @@ def check_share_below_1(name: str, value: object) -> None:
 
 def check_seconds(name: str, value: object) -> None:
     """Raise unless a value is a number of 0 or more, or None."""
-    check_number(name, value, least=0, finite=False, optional=True, wanted="0 or more")
+    check_number(name, value, least=0, finite=False, optional=True, wanted=message("0 or more"))
 
 
 def check_functions(name: str, value: object) -> None:
     """Raise unless a value is a list of functions."""
     if not is_listing(value) or not all(map(callable, value)):
-        raise InputError(f"{name}: expected a list of functions, got {shown_value(value)}")
+        raise InputError("{name}: expected a list of functions, got {value}", name=name, value=shown_value(value))
 
 
 def check_mapping(name: str, value: object) -> None:
     """Raise unless a value maps names to values, or is None."""
     if value is not None and not (isinstance(value, Mapping) and all(isinstance(key, str) for key in value)):
-        raise InputError(f"{name}: expected a dict of names and values, or None, got {shown_value(value)}")
+        raise InputError(
+            "{name}: expected a dict of names and values, or None, got {value}", name=name, value=shown_value(value)
+        )
 
 
 def is_whole(value: object) -> TypeGuard[int | np.integer]:
@@ -121,9 +127,18 @@ def check_whole(
     if value is None and optional:
         return
     if not is_whole(value) or (least is not None and value < least) or (most is not None and value > most):
-        limits = "" if least is None else f" of {least} or more" if most is None else f" from {least} to {most}"
-        words = wanted or f"a whole number{limits}{', or None' if optional else ''}"
-        raise InputError(f"{name}: expected {words}, got {shown_value(value)}")
+        words = wanted or _whole_limits(least, most)
+        if optional and not wanted:
+            words = message("{words}, or None", words=words)
+        raise InputError("{name}: expected {words}, got {value}", name=name, words=words, value=shown_value(value))
+
+
+def _whole_limits(least: int | None, most: int | None) -> str:
+    if least is None:
+        return message("a whole number")
+    if most is None:
+        return message("a whole number of {least} or more", least=least)
+    return message("a whole number from {least} to {most}", least=least, most=most)
 
 
 def as_whole(name: str, value: Any, least: int, most: int | None = None, *, wanted: str = "") -> int:
@@ -159,9 +174,16 @@ def check_number(
     number = as_float(value)
     inside = (above < number or above == -math.inf) and (number < below or below == math.inf)
     if math.isnan(number) or (finite and math.isinf(number)) or not (inside and least <= number <= most):
-        limits = {"above": above, "of at least": least, "below": below, "of at most": most}
-        words = " and ".join(f"{word} {limit:g}" for word, limit in limits.items() if math.isfinite(limit))
-        raise InputError(f"{name}: expected {wanted or f'a number {words}'.strip()}, got {shown_value(value)}")
+        limits = (
+            message("above {limit:g}", limit=above),
+            message("of at least {limit:g}", limit=least),
+            message("below {limit:g}", limit=below),
+            message("of at most {limit:g}", limit=most),
+        )
+        finite_ones = map(math.isfinite, (above, least, below, most))
+        said = message(" and ").join(compress(limits, finite_ones))
+        words = wanted or (message("a number {limits}", limits=said) if said else message("a number"))
+        raise InputError("{name}: expected {words}, got {value}", name=name, words=words, value=shown_value(value))
 
 
 def as_float(value: object) -> float:
@@ -179,19 +201,26 @@ def as_array(name: str, value: ArrayLike | None) -> NDArray[Any]:
     try:
         return np.asarray(value)
     except (ValueError, TypeError) as error:  # ragged lists, objects that refuse conversion
-        raise InputError(f"{name}: expected a rectangular array of numbers, got something else ({error})") from None
+        raise InputError(
+            "{name}: expected a rectangular array of numbers, got something else ({error})", name=name, error=error
+        ) from None
 
 
 def finite_numbers(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return a copy of finite numbers of any shape as float64."""
     values = as_array(name, value)
     if values.dtype.kind not in "fiu":
-        raise InputError(f"{name}: expected numbers, got {shown_value(value)}")
+        raise InputError("{name}: expected numbers, got {value}", name=name, value=shown_value(value))
     numbers = np.array(values, np.float64, order="C")
     if not np.isfinite(numbers).all():
         where = tuple(int(axis[0]) for axis in np.nonzero(np.atleast_1d(~np.isfinite(numbers))))
         place = "" if numbers.ndim == 0 else f"[{', '.join(map(str, where))}]"
-        raise InputError(f"{name}{place}: expected a finite number, got {np.atleast_1d(numbers)[where]}")
+        raise InputError(
+            "{name}{place}: expected a finite number, got {got}",
+            name=name,
+            place=place,
+            got=np.atleast_1d(numbers)[where],
+        )
     return numbers
 
 
@@ -200,8 +229,8 @@ def random_generator(seed: Any) -> np.random.Generator:
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError):
-        wanted = "a whole number of 0 or more, or None"
-        raise InputError(f"seed: expected {wanted}, got {shown_value(seed)}") from None
+        wanted = message("a whole number of 0 or more, or None")
+        raise InputError("seed: expected {wanted}, got {seed}", wanted=wanted, seed=shown_value(seed)) from None
 
 
 def seed_of(random_state: object) -> int:
@@ -210,10 +239,11 @@ def seed_of(random_state: object) -> int:
         return 1 + int(np.random.SeedSequence().generate_state(1)[0]) % (2**32 - 1)
     if isinstance(random_state, np.random.RandomState | np.random.Generator):
         raise InputError(
-            f"random_state: expected a whole number of 0 or more, or None, got a {type(random_state).__name__} of "
-            "NumPy; a model keeps its seed: draw one, int(generator.integers(2**32)) or state.randint(2**31)"
+            "random_state: expected a whole number of 0 or more, or None, got a {type} of NumPy; a model keeps "
+            "its seed: draw one, int(generator.integers(2**32)) or state.randint(2**31)",
+            type=type(random_state).__name__,
         )
-    check_whole("random_state", random_state, 0, wanted="a whole number of 0 or more, or None")
+    check_whole("random_state", random_state, 0, wanted=message("a whole number of 0 or more, or None"))
     return int(random_state)  # type: ignore[call-overload, no-any-return]
 
 

@@ -16,8 +16,9 @@ from importlib.util import find_spec
 from types import ModuleType
 
 from tagline.errors import InputError, TaglineError
+from tagline.messages import message
 
-_BUILD = "build it with: pip install . in the source tree"
+_BUILD = message("build it with: pip install . in the source tree")
 
 
 def _in_main_interpreter() -> bool:
@@ -40,22 +41,26 @@ def _other_copy() -> str:
 def _find() -> tuple[ModuleType | None, str, str]:
     """Return the core; or None, why there is none, and what would help."""
     if not _in_main_interpreter():
-        return None, "it works in the main interpreter alone", "import it there"
+        return None, message("it works in the main interpreter alone"), message("import it there")
     try:
         if other := _other_copy():
-            return None, f"another copy is loaded, {other}", "use one copy in a process"
+            return None, message("another copy is loaded, {file}", file=other), message("use one copy in a process")
         core = import_module("tagline._core")
         sys.__dict__["_tagline_core"] = str(core.__file__)
         return core, "", ""
     except ImportError as error:
         refused = "this processor" in str(error)
-        return None, str(error), "take another machine" if refused else _BUILD
+        return None, str(error), message("take another machine") if refused else _BUILD
 
 
 core, _missing, _remedy = _find()
 if core is None:
     warnings.warn(
-        f"tagline: the compiled core is missing ({_missing}); the slow NumPy engine answers instead; {_remedy}",
+        message(
+            "tagline: the compiled core is missing ({missing}); the slow NumPy engine answers instead; {remedy}",
+            missing=_missing,
+            remedy=_remedy,
+        ),
         RuntimeWarning,
         stacklevel=3,  # the line that imports tagline
     )
@@ -75,7 +80,11 @@ def require() -> ModuleType:
     if _refused is not None:
         raise _refused
     if core is None:
-        raise TaglineError(f'the compiled core is missing ({_missing}); {_remedy}, or use the engine "naive"')
+        raise TaglineError(
+            'the compiled core is missing ({missing}); {remedy}, or use the engine "naive"',
+            missing=_missing,
+            remedy=_remedy,
+        )
     return core
 
 
@@ -106,7 +115,12 @@ def use_cpu(name: str, source: str = "cpu") -> None:
     """Use another variant from now on."""
     core = require()
     if name not in supported_cpus():
-        raise InputError(f"{source}: expected one of {', '.join(supported_cpus())} on this processor, got {name!r}")
+        raise InputError(
+            "{source}: expected one of {supported_cpus} on this processor, got {name!r}",
+            source=source,
+            supported_cpus=", ".join(supported_cpus()),
+            name=name,
+        )
     core.use_cpu(name)
 
 
@@ -132,7 +146,7 @@ def set_threads(count: int, source: str = "threads") -> None:
     >>> tagline.set_threads(before)
     """
     if not 1 <= count <= 1024:
-        raise InputError(f"{source}: expected 1 to 1024, got {count}")
+        raise InputError("{source}: expected 1 to 1024, got {count}", source=source, count=count)
     if core is not None:
         core.set_threads(count)
 
@@ -144,7 +158,7 @@ def _from_environment() -> InputError | None:
             use_cpu(wanted, "TAGLINE_CPU")
         if wanted := os.environ.get("TAGLINE_THREADS"):
             if not wanted.isdecimal():
-                raise InputError(f"TAGLINE_THREADS: expected a whole number, got {wanted!r}")
+                raise InputError("TAGLINE_THREADS: expected a whole number, got {wanted!r}", wanted=wanted)
             set_threads(int(wanted), "TAGLINE_THREADS")
     except InputError as error:
         return error

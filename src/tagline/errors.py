@@ -11,6 +11,8 @@ import sys
 import warnings
 from typing import ClassVar
 
+from tagline.messages import message
+
 # Control characters but line breaks and tabs, separators of lines, marks of writing direction, halves of pairs.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -35,7 +37,9 @@ def deprecated(name: str, *, since: str, instead: str) -> None:
     old() goes in tagline 0.4: use new()
     """
     major, minor = since.split(".")[:2]
-    warnings.warn(f"{name} goes in tagline {major}.{int(minor) + 2}: {instead}", FutureWarning, stacklevel=3)
+    release = f"{major}.{int(minor) + 2}"
+    text = message("{name} goes in tagline {release}: {instead}", name=name, release=release, instead=instead)
+    warnings.warn(text, FutureWarning, stacklevel=3)
 
 
 class DataWarning(UserWarning):
@@ -51,16 +55,20 @@ class DataWarning(UserWarning):
     """
 
 
-def warn_of_data(message: str) -> None:
+def warn_of_data(template: str, /, **values: object) -> None:
     """Raise a `DataWarning` where our caller's code stands, outside of this package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("tagline."):
         frame, level = frame.f_back, level + 1
-    warnings.warn(visible(message), DataWarning, stacklevel=level)
+    warnings.warn(visible(str(message(template, **values))), DataWarning, stacklevel=level)
 
 
 class TaglineError(Exception):
-    """Anything that Tagline reports to its user.
+    """Anything that Tagline reports to its user, in its language.
+
+    Arguments:
+        template: what is wrong: English with named fields, or a text where there are no values. See `messages`.
+        values: of the fields.
 
     >>> import tagline
     >>> try:
@@ -72,6 +80,14 @@ class TaglineError(Exception):
 
     _one_line: ClassVar[bool] = True
     """Whether a line break in a message, which comes from what it quotes, is shown as an escape, too."""
+
+    def __init__(self, template: str = "", /, **values: object) -> None:
+        super().__init__(message(template, **values))
+
+    @property
+    def template(self) -> str:
+        """The message in English, with named fields: what does not change with the data or the language."""
+        return str(getattr(self.args[0], "template", self.args[0]))
 
     def __str__(self) -> str:
         text = visible(super().__str__())
@@ -97,10 +113,11 @@ class MissingPackageError(InputError, ImportError):
     tagline.nn: expected torch to be installed, got none; pip install 'tagline[torch]'
     """
 
-    def __init__(self, place: str, package: str, remedy: str, got: object = "none") -> None:
-        got = "none" if isinstance(got, ModuleNotFoundError) else got
+    def __init__(self, place: str, package: str, remedy: str, got: object = message("none")) -> None:
+        got = message("none") if isinstance(got, ModuleNotFoundError) else got
         self.place, self.package, self.remedy, self.got = place, package, remedy, got
-        super().__init__(f"{place}: expected {package} to be installed, got {got}; {remedy}")
+        values = {"place": place, "package": package, "got": got, "remedy": remedy}
+        super().__init__(message("{place}: expected {package} to be installed, got {got}; {remedy}", **values))
 
     def at(self, place: str) -> "MissingPackageError":
         """Return the error for another place, such as the file that needs the package."""

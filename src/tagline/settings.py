@@ -31,6 +31,7 @@ from typing import (
 )
 
 from tagline.errors import InputError
+from tagline.messages import message
 
 READ, WRITTEN, FILLED = "read", "written", "filled"
 """What is done with the file that a setting names, or with the folder."""
@@ -126,7 +127,13 @@ class Declared:
         elif self.type is float:
             limits = {"least": setting.least, "above": setting.above, "most": resolved(setting.most)}
             open_ended = limits["most"] == math.inf and math.isfinite(setting.least)
-            wanted = f"a number of {setting.least:g} or more{', or None' * self.optional}" if open_ended else ""
+            wanted = (
+                message(
+                    "a number of {least:g} or more{optional}", least=setting.least, optional=", or None" * self.optional
+                )
+                if open_ended
+                else ""
+            )
             check_number(place, value, **limits, optional=self.optional, wanted=wanted)
 
     def read(self, value: Any, place: str = "") -> Any:
@@ -209,16 +216,27 @@ class Clash:
         known, value = declarations(type(owner)), getattr(owner, self.name)
         if not _meant(self.when, value):
             return
-        name, place = known[self.name].flag if flags else self.name, f"for {type(owner).__name__}"
+        name, place = known[self.name].flag if flags else self.name, message("for {type}", type=type(owner).__name__)
         if self.beside:
             other = getattr(owner, self.beside)
             if not _meant(self.if_, other):
                 return
             beside = known[self.beside].flag if flags else self.beside
             shown = f"={shown_value(other)}" if not flags else "" if other is True else f" {other}"
-            place = f"without {beside}" if other is None else f"beside {beside}{shown}"
+            place = (
+                message("without {beside}", beside=beside)
+                if other is None
+                else message("beside {beside}{shown}", beside=beside, shown=shown)
+            )
         expected = self.expected or ("none" if flags else repr(known[self.name].default))
-        raise InputError(f"{name}: expected {expected} {place}, got {shown_value(value)}; {self.reason}")
+        raise InputError(
+            "{name}: expected {expected} {place}, got {value}; {reason}",
+            name=name,
+            expected=expected,
+            place=place,
+            value=shown_value(value),
+            reason=self.reason,
+        )
 
 
 def _meant(condition: Any, value: Any) -> bool:
@@ -278,7 +296,14 @@ def declared(owner: type[Owner]) -> type[Owner]:
     @wraps(keep)
     def __init__(self: Any, *arguments: Any, **settings: Any) -> None:  # noqa: N807
         for name in settings.keys() & type(self).moved.keys():
-            raise TypeError(f"{type(self).__name__}: {name} is no setting any more; {type(self).moved[name]}")
+            raise TypeError(
+                message(
+                    "{type}: {name} is no setting any more; {moved}",
+                    type=type(self).__name__,
+                    name=name,
+                    moved=type(self).moved[name],
+                )
+            )
         keep(self, *arguments, **settings)
 
     made.__init__ = __init__  # type: ignore[method-assign]

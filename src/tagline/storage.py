@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tagline.errors import InputError, StorageError
+from tagline.messages import in_english, message
 from tagline.writing import REMEDIES, open_new
 
 VERSION = 1
@@ -52,23 +53,29 @@ _NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
 _METADATA, _PAD = "__metadata__", "_pad"
 _UNKNOWN = "0" * 8  # in the place of a checksum while it is computed
 _MOST_AXES = 32  # of an array, in every NumPy
-_DAMAGED = "the file is damaged or was not written by Tagline; copy it again or save the model anew"
-_NAME = "name a file that was written by save"
-_COPY = "copy it again from where it was made"
+_DAMAGED = message("the file is damaged or was not written by Tagline; copy it again or save the model anew")
+_NAME = message("name a file that was written by save")
+_COPY = message("copy it again from where it was made")
 
-_CONVERT = "make it one of ours: tagline convert-model OLD NEW"
+_CONVERT = message("make it one of ours: tagline convert-model OLD NEW")
 
 # How other files begin, for messages.
 _STRANGERS = (
-    (rb"lCRF", "a CRFsuite model", _CONVERT),
-    (rb"\x64\0\0\0|version: 100", "a CRF++ model", _CONVERT),
-    (rb"#mdl#", "a Wapiti model", _CONVERT),
+    (rb"lCRF", message("a CRFsuite model"), _CONVERT),
+    (rb"\x64\0\0\0|version: 100", message("a CRF++ model"), _CONVERT),
+    (rb"#mdl#", message("a Wapiti model"), _CONVERT),
     (
         rb"\x80[\x02-\x05]",
-        "a pickle",
-        "Tagline loads no pickles, for they can run code; tagline convert-model reads those of sklearn-crfsuite",
+        message("a pickle"),
+        message(
+            "Tagline loads no pickles, for they can run code; tagline convert-model reads those of sklearn-crfsuite"
+        ),
     ),
-    (rb"\x1f\x8b|BZh|\xfd7zXZ|PK\x03\x04", "a packed file (gzip, bzip2, xz or zip)", "unpack it first"),
+    (
+        rb"\x1f\x8b|BZh|\xfd7zXZ|PK\x03\x04",
+        message("a packed file (gzip, bzip2, xz or zip)"),
+        message("unpack it first"),
+    ),
 )
 
 
@@ -94,8 +101,8 @@ class ModelFile:
         """Return a setting that must be there and of this type."""
         value = self.config.get(name)
         if type(value) is not kind:
-            got = "none" if name not in self.config else f"{type(value).__name__}"
-            raise _bad(self.source, f"the setting {name!r} of type {kind.__name__}", got)
+            got = message("none") if name not in self.config else f"{type(value).__name__}"
+            raise _bad(self.source, message("the setting {name!r} of type {kind}", name=name, kind=kind.__name__), got)
         return value
 
     def tensor(self, name: str, dtype: DTypeLike, *shape: int | None) -> NDArray[Any]:
@@ -103,10 +110,18 @@ class ModelFile:
         array, wanted = self.tensors.get(name), np.dtype(dtype)
         sizes = ", ".join("any" if size is None else str(size) for size in shape)
         if array is None:
-            raise _bad(self.source, f"an array {name!r} of {wanted} [{sizes}]", "none of that name")
+            raise _bad(
+                self.source,
+                message("an array {name!r} of {wanted} [{sizes}]", name=name, wanted=wanted, sizes=sizes),
+                message("none of that name"),
+            )
         fits = array.ndim == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
         if array.dtype != wanted or not fits:
-            raise _bad(self.source, f"{name!r} as {wanted} [{sizes}]", f"{array.dtype} {list(array.shape)}")
+            raise _bad(
+                self.source,
+                message("{name!r} as {wanted} [{sizes}]", name=name, wanted=wanted, sizes=sizes),
+                f"{array.dtype} {list(array.shape)}",
+            )
         return array
 
 
@@ -126,8 +141,13 @@ def write(path: Path, config: dict[str, Any], tensors: Tensors) -> None:
         with open_new(name) as stream:
             stream.writelines(pieces)
     except OSError as error:
-        remedy = REMEDIES.get(error.errno or 0, "make its folder or choose another")
-        raise StorageError(f"{name:.400}: expected a place to write to, got: {error.strerror}; {remedy}") from error
+        remedy = REMEDIES.get(error.errno or 0, message("make its folder or choose another"))
+        raise StorageError(
+            "{name:.400}: expected a place to write to, got: {strerror}; {remedy}",
+            name=name,
+            strerror=error.strerror,
+            remedy=remedy,
+        ) from error
 
 
 def read(path: Path, *, verify: bool = True, mapped: bool = True) -> ModelFile:
@@ -144,16 +164,23 @@ def read(path: Path, *, verify: bool = True, mapped: bool = True) -> ModelFile:
     try:
         status = os.stat(name)
         if not stat.S_ISREG(status.st_mode):
-            got = "a folder" if stat.S_ISDIR(status.st_mode) else "something else"
-            raise _bad(name, "a model file", got, _NAME)
+            got = message("a folder") if stat.S_ISDIR(status.st_mode) else message("something else")
+            raise _bad(name, message("a model file"), got, _NAME)
         if not status.st_size:
-            raise _bad(name, "a model file", "an empty file", "copy it again or save the model anew")
+            raise _bad(
+                name, message("a model file"), message("an empty file"), message("copy it again or save the model anew")
+            )
         with open(name, "rb") as stream:
             data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) if mapped else stream.read()
     except FileNotFoundError:
-        raise _bad(name, "a model file", "none of that name", "check the path") from None
+        raise _bad(name, message("a model file"), message("none of that name"), message("check the path")) from None
     except OSError as error:
-        raise _bad(name, "a readable model file", f"the answer {error.strerror}", "see who may read it") from error
+        raise _bad(
+            name,
+            message("a readable model file"),
+            message("the answer {strerror}", strerror=error.strerror),
+            message("see who may read it"),
+        ) from error
     return _unpack(data, name, verify)
 
 
@@ -173,12 +200,14 @@ def loads(data: bytes | bytearray | memoryview, *, source: str = "<bytes>", veri
 
 def _name_of(path: Path) -> str:
     if not isinstance(path, str | os.PathLike) or not isinstance(name := os.fspath(path), str) or "\0" in name:
-        raise StorageError(f"path: expected the name of a file, got {type(path).__name__}")
+        raise StorageError("path: expected the name of a file, got {type}", type=type(path).__name__)
     return name
 
 
 def _bad(source: str, expected: str, got: str, remedy: str = _DAMAGED) -> StorageError:
-    return StorageError(f"{source}: expected {expected}, got {got}; {remedy}")
+    return StorageError(
+        "{source}: expected {expected}, got {got}; {remedy}", source=source, expected=expected, got=got, remedy=remedy
+    )
 
 
 # Out: settings and arrays → pieces of bytes.
@@ -201,7 +230,11 @@ def _pack(config: dict[str, Any], tensors: Tensors) -> list[Piece]:
             pieces.append(bytes(pad))
             end += pad
     if len(entries) > MOST_TENSORS:
-        raise InputError(f"tensors: expected up to {MOST_TENSORS} with their padding, got {len(entries) - 1}")
+        raise InputError(
+            "tensors: expected up to {most_tensors} with their padding, got {last}",
+            most_tensors=MOST_TENSORS,
+            last=len(entries) - 1,
+        )
     front = _front(entries)
     checksum = _checksum(front, *pieces)
     return [front.replace(_checksum_field(_UNKNOWN), _checksum_field(checksum), 1), *pieces]
@@ -216,12 +249,22 @@ def _front(entries: dict[str, Any]) -> bytes:
     try:
         header = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError as error:
-        raise InputError(f"config and names: expected text that is UTF-8, got {error.object[error.start]!r}") from None
+        raise InputError(
+            "config and names: expected text that is UTF-8, got {got!r}", got=error.object[error.start]
+        ) from None
     header += b" " * (-(8 + len(header)) % ALIGNMENT)
     if len(header) > LARGEST_HEADER:
-        raise InputError(f"config: expected up to {LARGEST_HEADER} bytes, got {len(header)}; put tables into arrays")
+        raise InputError(
+            "config: expected up to {largest_header} bytes, got {num_header}; put tables into arrays",
+            largest_header=LARGEST_HEADER,
+            num_header=len(header),
+        )
     if (count := _lists(header)) > MOST_LISTS:
-        raise InputError(f"config: expected up to {MOST_LISTS} lists and objects, got {count}; put tables into arrays")
+        raise InputError(
+            "config: expected up to {most_lists} lists and objects, got {count}; put tables into arrays",
+            most_lists=MOST_LISTS,
+            count=count,
+        )
     return struct.pack("<Q", len(header)) + header
 
 
@@ -232,9 +275,9 @@ def _lists(header: bytes) -> int:
 
 def _config_text(config: dict[str, Any]) -> str:
     try:
-        text = json.dumps(config, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = json.dumps(in_english(config), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"config: expected values of JSON's types, got: {error}") from None
+        raise InputError("config: expected values of JSON's types, got: {error}", error=error) from None
     _check_keys(config)
     return text
 
@@ -243,7 +286,7 @@ def _check_keys(value: object) -> None:
     """Raise where JSON would silently turn keys into strings."""
     if isinstance(value, dict):
         if odd := [key for key in value if not isinstance(key, str)]:
-            raise InputError(f"config: expected strings as keys, got {odd[0]!r}")
+            raise InputError("config: expected strings as keys, got {got!r}", got=odd[0])
         value = list(value.values())
     if isinstance(value, list | tuple):
         for part in value:
@@ -253,11 +296,21 @@ def _check_keys(value: object) -> None:
 def _plain(name: str, value: NDArray[Any]) -> NDArray[Any]:
     """Return the array as it is stored, little-endian."""
     if not isinstance(name, str) or name == _METADATA or name.startswith(_PAD):
-        raise InputError(f"tensors: expected names other than {_METADATA} and {_PAD}…, got {name!r}")
+        raise InputError(
+            "tensors: expected names other than {metadata} and {pad}…, got {name!r}",
+            metadata=_METADATA,
+            pad=_PAD,
+            name=name,
+        )
     array = np.asarray(value)
     array = array.astype(array.dtype.newbyteorder("<"), copy=False)
     if array.dtype not in _NAMES:
-        raise InputError(f"tensor {name!r}: expected one of {', '.join(_DTYPES)}, got {array.dtype}")
+        raise InputError(
+            "tensor {name!r}: expected one of {dtypes}, got {dtype}",
+            name=name,
+            dtypes=", ".join(_DTYPES),
+            dtype=array.dtype,
+        )
     return array
 
 
@@ -297,22 +350,31 @@ def _unpack(data: bytes | bytearray | memoryview | mmap.mmap, source: str, verif
 def _header(view: memoryview, source: str) -> bytes:
     start = bytes(view[:16])
     if start[8:9] != b"{":
-        got, remedy = f"{len(view)} bytes of something else", _NAME
+        got, remedy = message("{num_view} bytes of something else", num_view=len(view)), _NAME
         if len(view) > 8:
             matches = ((kind, advice) for magic, kind, advice in _STRANGERS if re.match(magic, start))
             got, remedy = next(matches, (got, remedy))
-        raise _bad(source, "a Tagline model file", got, remedy)
+        raise _bad(source, message("a Tagline model file"), got, remedy)
     length, rest = int.from_bytes(start[:8], "little"), len(view) - 8
     if length > LARGEST_HEADER:
-        raise _bad(source, f"a header of up to {LARGEST_HEADER} bytes", str(length))
+        raise _bad(
+            source, message("a header of up to {largest_header} bytes", largest_header=LARGEST_HEADER), str(length)
+        )
     if length > rest:
-        raise _bad(source, f"a header of {length} bytes", f"{rest}: the file is cut short", _COPY)
+        raise _bad(
+            source,
+            message("a header of {length} bytes", length=length),
+            message("{rest}: the file is cut short", rest=rest),
+            _COPY,
+        )
     header = bytes(view[8 : 8 + length])
     # Counted before anything is built. In settings the quotes are escaped, so that they do not count.
     if (count := header.count(b'"data_offsets"')) > MOST_TENSORS:
-        raise _bad(source, f"up to {MOST_TENSORS} tensors", str(count))
+        raise _bad(source, message("up to {most_tensors} tensors", most_tensors=MOST_TENSORS), str(count))
     if (count := _lists(header)) > MOST_LISTS:
-        raise _bad(source, f"up to {MOST_LISTS} lists and objects in the header", str(count))
+        raise _bad(
+            source, message("up to {most_lists} lists and objects in the header", most_lists=MOST_LISTS), str(count)
+        )
     return header
 
 
@@ -324,41 +386,52 @@ def _json(text: bytes | str, source: str) -> dict[str, Any]:
         if "\\ud" in plain.lower():  # half a surrogate pair, which is no character
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
-        raise _bad(source, "UTF-8", f"byte {error.object[error.start]:#04x} at {error.start}") from None
+        raise _bad(
+            source,
+            "UTF-8",
+            message("byte {object:#04x} at {start}", object=error.object[error.start], start=error.start),
+        ) from None
     except RecursionError:  # each Python words it differently
-        raise _bad(source, "JSON", "lists or objects too deep in one another") from None
+        raise _bad(source, "JSON", message("lists or objects too deep in one another")) from None
     except ValueError as error:
         raise _bad(source, "JSON", str(error)) from None
     if not isinstance(value, dict):
-        raise _bad(source, "a JSON object", type(value).__name__)
+        raise _bad(source, message("a JSON object"), type(value).__name__)
     return value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        raise ValueError(f"{_shown(Counter(key for key, _ in pairs).most_common(1)[0][0])} twice as a key")
+        raise ValueError(
+            message("{counter} twice as a key", counter=_shown(Counter((key for key, _ in pairs)).most_common(1)[0][0]))
+        )
     return fields
 
 
 def _finite(digits: str) -> float:
     if not math.isfinite(float(digits)):
-        raise ValueError(f"the number {_shown(digits)}")
+        raise ValueError(message("the number {digits}", digits=_shown(digits)))
     return float(digits)
 
 
 def _metadata(metadata: object, source: str) -> tuple[dict[str, Any], int]:
     """Return settings and version, which are read first: a newer format may differ in all of the rest."""
     if not isinstance(metadata, dict) or metadata.get("format") != "tagline":
-        raise _bad(source, "a Tagline model file", "a safetensors file of something else", _NAME)
+        raise _bad(source, message("a Tagline model file"), message("a safetensors file of something else"), _NAME)
     version, text = metadata.get("version"), metadata.get("tagline")
     if not isinstance(version, str) or not re.fullmatch("[0-9]{1,9}", version):
-        raise _bad(source, "a version number", _shown(version))
+        raise _bad(source, message("a version number"), _shown(version))
     if int(version) > VERSION:
-        got = f"format {int(version)}, written by a newer Tagline"
-        raise _bad(source, f"a model file of format {VERSION} or older", got, "upgrade Tagline to read it")
+        got = message("format {version}, written by a newer Tagline", version=int(version))
+        raise _bad(
+            source,
+            message("a model file of format {version} or older", version=VERSION),
+            got,
+            message("upgrade Tagline to read it"),
+        )
     if not isinstance(text, str):
-        raise _bad(source, "settings in the metadata under 'tagline'", _shown(text))
+        raise _bad(source, message("settings in the metadata under 'tagline'"), _shown(text))
     return _json(text, f"{source}: settings"), int(version)
 
 
@@ -375,21 +448,27 @@ Place: TypeAlias = tuple[int, int]
 def _checked(name: str, entry: Any, source: str) -> tuple[np.dtype[Any], tuple[int, ...], Place]:
     where = f"{source}: tensor {_shown(name)}"
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise _bad(where, "dtype, shape and data_offsets", _shown(entry))
+        raise _bad(where, message("dtype, shape and data_offsets"), _shown(entry))
     if not isinstance(entry["dtype"], str) or entry["dtype"] not in _DTYPES:
-        raise _bad(where, f"a dtype of {', '.join(_DTYPES)}", _shown(entry["dtype"]))
+        raise _bad(where, message("a dtype of {dtypes}", dtypes=", ".join(_DTYPES)), _shown(entry["dtype"]))
     shape, place = _naturals(entry["shape"]), _naturals(entry["data_offsets"])
     if shape is None or len(shape) > _MOST_AXES:
-        raise _bad(where, f"a shape of up to {_MOST_AXES} whole numbers", _shown(entry["shape"]))
+        raise _bad(
+            where, message("a shape of up to {most_axes} whole numbers", most_axes=_MOST_AXES), _shown(entry["shape"])
+        )
     if place is None or len(place) != 2 or place[0] > place[1]:
-        raise _bad(where, "two data_offsets, rising", _shown(entry["data_offsets"]))
+        raise _bad(where, message("two data_offsets, rising"), _shown(entry["data_offsets"]))
     dtype = np.dtype(_DTYPES[entry["dtype"]])
     # Integers of Python do not wrap. NumPy wants the product without its zeros to fit too.
     if math.prod(size for size in shape if size) * dtype.itemsize >= 2**63:
-        raise _bad(where, "a shape of fewer than 2^63 bytes", _shown(entry["shape"]))
+        raise _bad(where, message("a shape of fewer than 2^63 bytes"), _shown(entry["shape"]))
     size = math.prod(shape) * dtype.itemsize
     if size != place[1] - place[0]:
-        raise _bad(where, f"data_offsets that are {size} bytes apart, as dtype and shape say", str(list(place)))
+        raise _bad(
+            where,
+            message("data_offsets that are {size} bytes apart, as dtype and shape say", size=size),
+            str(list(place)),
+        )
     return dtype, shape, (place[0], place[1])
 
 
@@ -405,25 +484,32 @@ def _check_cover(places: list[Place], size: int, source: str) -> None:
     end = 0
     for first, last in sorted(places):
         if first != end:
-            raise _bad(source, f"a tensor that begins at byte {end} of the data", f"{first}")
+            raise _bad(source, message("a tensor that begins at byte {end} of the data", end=end), f"{first}")
         end = last
     if size < end:
-        raise _bad(source, f"{end} bytes of data", f"{size}: the file is cut short", _COPY)
+        raise _bad(
+            source, message("{end} bytes of data", end=end), message("{size}: the file is cut short", size=size), _COPY
+        )
     if size > end:
-        raise _bad(source, f"{end} bytes of data", f"{size}: something was added to the file", _COPY)
+        raise _bad(
+            source,
+            message("{end} bytes of data", end=end),
+            message("{size}: something was added to the file", size=size),
+            _COPY,
+        )
 
 
 def _verify(stated: object, header: bytes, view: memoryview, source: str) -> None:
     blank = header.replace(_checksum_field(str(stated)), _checksum_field(_UNKNOWN), 1)
     computed = _checksum(view[:8], blank, view[8 + len(header) :])
     if computed != stated:
-        raise _bad(source, f"the checksum {_shown(stated)}", repr(computed))
+        raise _bad(source, message("the checksum {stated}", stated=_shown(stated)), repr(computed))
 
 
 def _array(name: str, view: memoryview, dtype: np.dtype[Any], shape: tuple[int, ...], source: str) -> NDArray[Any]:
     raw = np.frombuffer(view, np.uint8)
     if dtype == np.bool_ and raw.size and raw.max() > 1:
-        raise _bad(source, f"0 and 1 in tensor {_shown(name)}", str(raw.max()))
+        raise _bad(source, message("0 and 1 in tensor {name}", name=_shown(name)), str(raw.max()))
     array: NDArray[Any] = np.ndarray(shape, dtype, raw)
     if not array.flags.aligned:  # in a file of another tool
         array = array.copy()

@@ -21,6 +21,7 @@ from tagline.checks import as_array
 from tagline.drawing.grids import grid
 from tagline.drawing.result_tables import table
 from tagline.errors import InputError, TaglineError
+from tagline.messages import message
 
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 Float64Array: TypeAlias = NDArray[np.float64]
@@ -90,20 +91,28 @@ class Chain:
         )
         if scores["emissions"].ndim != 2 or scores["emissions"].shape[1] < 1:
             raise InputError(
-                "emissions: expected shape [tokens, labels] with at least one label, "
-                f"got {list(scores['emissions'].shape)}; for several sentences, join their tokens and pass offsets"
+                "emissions: expected shape [tokens, labels] with at least one label, got {shape}; for several "
+                "sentences, join their tokens and pass offsets",
+                shape=list(scores["emissions"].shape),
             )
         N, L = scores["emissions"].shape
         if scores["transitions"].shape not in ((L, L), (N, L, L)):
             raise InputError(
-                f"transitions: expected shape [{L}, {L}] or [{N}, {L}, {L}] to match the emissions, "
-                f"got {list(scores['transitions'].shape)}"
+                "transitions: expected shape [{L}, {L}] or [{N}, {L}, {L}] to match the emissions, got {shape}",
+                L=L,
+                N=N,
+                shape=list(scores["transitions"].shape),
             )
         checked_offsets = _as_offsets(offsets, N)
         for name in ("start", "end"):
             row = scores.setdefault(name, np.zeros(L, scores["emissions"].dtype))
             if row.shape != (L,):
-                raise InputError(f"{name}: expected shape [{L}], one score a label, got {list(row.shape)}")
+                raise InputError(
+                    "{name}: expected shape [{L}], one score a label, got {shape}",
+                    name=name,
+                    L=L,
+                    shape=list(row.shape),
+                )
         highest = [_check_values(name, scores[name]) for name in ("start", "end")]
         highest.append(_check_values("emissions", scores["emissions"], checked_offsets))
         highest.append(_check_transitions(scores["transitions"], checked_offsets))
@@ -125,16 +134,21 @@ class Chain:
             or not isinstance(emissions, Iterable)
             or getattr(emissions, "ndim", 1) < 1
         ):
-            raise InputError(f"emissions: expected a list of sentences, got {type(emissions).__name__}")
+            raise InputError("emissions: expected a list of sentences, got {type}", type=type(emissions).__name__)
         rows = [as_array(f"emissions of sentence {b}", sentence) for b, sentence in enumerate(emissions)]
         matrix = as_array("transitions", transitions)
         if matrix.ndim != 2:
-            raise InputError(f"transitions: expected shape [labels, labels], got {list(matrix.shape)}")
+            raise InputError("transitions: expected shape [labels, labels], got {shape}", shape=list(matrix.shape))
         width = len(matrix)
         rows = [row if row.size else np.empty((0, width), row.dtype) for row in rows]
         for b, row in enumerate(rows):
             if row.ndim != 2 or row.shape[1] != width:
-                raise InputError(f"emissions of sentence {b}: expected shape [tokens, {width}], got {list(row.shape)}")
+                raise InputError(
+                    "emissions of sentence {b}: expected shape [tokens, {width}], got {shape}",
+                    b=b,
+                    width=width,
+                    shape=list(row.shape),
+                )
         joined = np.concatenate(rows) if rows else np.empty((0, width))
         return cls(joined, transitions, start, end, np.cumsum([0, *(len(row) for row in rows)]))
 
@@ -345,7 +359,9 @@ def _as_scores(arrays: dict[str, NDArray[Any]]) -> dict[str, FloatArray]:
     sizes = []
     for name, array in arrays.items():
         if array.size and (array.dtype.kind not in "fiu" or array.dtype.itemsize > 8):
-            raise InputError(f"{name}: expected float32 or float64 numbers, got dtype {array.dtype}")
+            raise InputError(
+                "{name}: expected float32 or float64 numbers, got dtype {dtype}", name=name, dtype=array.dtype
+            )
         if array.dtype.kind == "f":
             sizes.append(array.dtype.itemsize)
     dtype = np.float32 if sizes and max(sizes) <= 4 else np.float64
@@ -367,14 +383,28 @@ def _as_offsets(offsets: ArrayLike | None, N: int) -> IntArray:
         return np.array([0, N], dtype=np.int64)
     array = as_array("offsets", offsets)
     if array.ndim != 1 or len(array) < 1 or array.dtype.kind not in "iu":
-        raise InputError(f"offsets: expected integers of shape [sentences + 1], got {array.dtype} {list(array.shape)}")
+        raise InputError(
+            "offsets: expected integers of shape [sentences + 1], got {dtype} {shape}",
+            dtype=array.dtype,
+            shape=list(array.shape),
+        )
     starts = np.array(array, dtype=np.int64)
     if starts[0] != 0 or starts[-1] != N:
-        raise InputError(f"offsets: expected to run from 0 to {N} (the tokens), got {starts[0]} to {starts[-1]}")
+        raise InputError(
+            "offsets: expected to run from 0 to {N} (the tokens), got {got} to {last}",
+            N=N,
+            got=starts[0],
+            last=starts[-1],
+        )
     falls = starts[1:] < starts[:-1]
     if falls.any():
         b = int(falls.argmax())
-        raise InputError(f"offsets[{b + 1}]: expected at least {starts[b]} (they never fall), got {starts[b + 1]}")
+        raise InputError(
+            "offsets[{b}]: expected at least {starts} (they never fall), got {got}",
+            b=b + 1,
+            starts=starts[b],
+            got=starts[b + 1],
+        )
     return starts
 
 
@@ -389,7 +419,7 @@ def place_of(offsets: IntArray, n: int) -> str:
     ' (sentence 1, token 1)'
     """
     b = int(np.searchsorted(offsets, n, side="right")) - 1
-    return f" (sentence {b}, token {n - offsets[b]})" if len(offsets) > 2 else ""
+    return message(" (sentence {b}, token {n})", b=b, n=n - offsets[b]) if len(offsets) > 2 else ""
 
 
 def _check_values(name: str, values: FloatArray, offsets: IntArray | None = None, place: str = "") -> float:
@@ -407,7 +437,12 @@ def _check_values(name: str, values: FloatArray, offsets: IntArray | None = None
     if bad.any():
         where = tuple(int(axis[0]) for axis in np.nonzero(bad))
         place = f"[{', '.join(map(str, where))}]" + (place if offsets is None else place_of(offsets, where[0]))
-        raise InputError(f"{name}{place}: expected a finite score or -inf (forbidden), got {values[where]}")
+        raise InputError(
+            "{name}{place}: expected a finite score or -inf (forbidden), got {got}",
+            name=name,
+            place=place,
+            got=values[where],
+        )
     return highest
 
 

@@ -29,6 +29,7 @@ except ImportError:  # Windows, where a file that is open cannot be removed
     fcntl = None  # type: ignore[assignment]
 
 from tagline.errors import InputError, StorageError
+from tagline.messages import message
 
 Path: TypeAlias = str | os.PathLike[str]
 
@@ -41,15 +42,15 @@ _FILE, _FOLDER = "part", "scratch"  # how the names of neighbours end
 
 # What a disk may answer to somebody who writes, and what to do then. Other errors are no matter of the target.
 REMEDIES = {
-    errno.ENOSPC: "make room there or choose another place",
-    errno.EDQUOT: "make room there or ask for a larger quota",
-    errno.EFBIG: "raise the limit of file sizes (ulimit -f) or choose another place",
-    errno.EROFS: "choose another place",
-    errno.EACCES: "choose another place or see who may write there",
-    errno.EPERM: "choose another place or see who may write there",
-    errno.EISDIR: "name a file in it",
-    errno.ENOTDIR: "choose another place",
-    errno.EIO: "see whether the disk is sound",
+    errno.ENOSPC: message("make room there or choose another place"),
+    errno.EDQUOT: message("make room there or ask for a larger quota"),
+    errno.EFBIG: message("raise the limit of file sizes (ulimit -f) or choose another place"),
+    errno.EROFS: message("choose another place"),
+    errno.EACCES: message("choose another place or see who may write there"),
+    errno.EPERM: message("choose another place or see who may write there"),
+    errno.EISDIR: message("name a file in it"),
+    errno.ENOTDIR: message("choose another place"),
+    errno.EIO: message("see whether the disk is sound"),
 }
 
 
@@ -90,20 +91,32 @@ def check_writable(path: Path, place: str = "") -> None:
     try:
         check_place(path)
     except IsADirectoryError:
-        raise StorageError(f"{where}: {name} is a folder, not a file; name a file in it") from None
+        raise StorageError(
+            "{where}: {name} is a folder, not a file; name a file in it", where=where, name=name
+        ) from None
     except NotADirectoryError:
-        raise StorageError(f"{where}: {folder} is not a folder; choose another place") from None
+        raise StorageError(
+            "{where}: {folder} is not a folder; choose another place", where=where, folder=folder
+        ) from None
     except OSError as error:
         if not os.path.isdir(folder or "."):
-            raise StorageError(f"{where}: there is no folder {folder}; make it first") from None
-        remedy = REMEDIES.get(error.errno or 0, "choose another place")
-        raise StorageError(f"{where}: {name} cannot be written: {error.strerror}; {remedy}") from None
+            raise StorageError(
+                "{where}: there is no folder {folder}; make it first", where=where, folder=folder
+            ) from None
+        remedy = REMEDIES.get(error.errno or 0, message("choose another place"))
+        raise StorageError(
+            "{where}: {name} cannot be written: {strerror}; {remedy}",
+            where=where,
+            name=name,
+            strerror=error.strerror,
+            remedy=remedy,
+        ) from None
 
 
 def _check_no_folder(name: str, status: os.stat_result | None) -> None:
     """Refuse a folder, and a name that ends with a slash: it stands for a folder that is not there."""
     if (status is not None and stat.S_ISDIR(status.st_mode)) or name.endswith(_SEPARATORS):
-        raise IsADirectoryError(errno.EISDIR, "a folder, not a file", name)
+        raise IsADirectoryError(errno.EISDIR, message("a folder, not a file"), name)
 
 
 @contextlib.contextmanager
@@ -223,7 +236,7 @@ def _locked(target: str, ending: str, make: Callable[[str], int | None]) -> tupl
         if os.fstat(number).st_nlink:
             return path, number
         os.close(number)  # somebody took it for a leftover before it was locked
-    raise OSError(0, "no file can be made here")
+    raise OSError(0, message("no file can be made here"))
 
 
 def _stem(name: str) -> str:
@@ -283,9 +296,19 @@ def check_apart(read: Mapping[str, Any], written: Mapping[str, Any]) -> None:
         if path == STREAM or (identity := _identity(path)) is None:
             continue
         if identity in inputs:
-            raise InputError(f"{name}: {path} is also read, as {inputs[identity]}; name another file to write")
+            raise InputError(
+                "{name}: {path} is also read, as {inputs}; name another file to write",
+                name=name,
+                path=path,
+                inputs=inputs[identity],
+            )
         if identity in outputs:
-            raise InputError(f"{name}: {path} is also written, as {outputs[identity]}; name another file to write")
+            raise InputError(
+                "{name}: {path} is also written, as {outputs}; name another file to write",
+                name=name,
+                path=path,
+                outputs=outputs[identity],
+            )
         outputs[identity] = name
 
 

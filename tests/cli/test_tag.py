@@ -6,6 +6,7 @@ import html
 import json
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -272,4 +273,6 @@ def test_labels_that_no_column_can_hold_are_refused(label: str, tmp_path: Path) 
 
 
 def test_the_help_knows_all_tokenizers() -> None:
-    assert options.TOKENIZERS == TOKENIZERS
+    assert list(options.TOKENIZERS) == list(TOKENIZERS)
+    for name, example in TOKENIZERS.items():
+        assert f"\n\n{name}: {example}\n\n" in f"{get_args(options.Tokens)[1].help}\n\n"

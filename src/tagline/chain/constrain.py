@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from tagline.chain.checks import as_label_set, check_chain
 from tagline.checks import as_array, check_whole, shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.readers.rules import Rules
 from tagline.types import BoolArray, Chain, LabelSet, place_of, sealed
 
@@ -47,7 +48,9 @@ def constrain(
     """
     check_chain(chain)
     if rules is not None and not isinstance(rules, Rules):
-        raise InputError(f"rules: expected those of tagline.readers.schemes.legal, got {shown_value(rules)}")
+        raise InputError(
+            "rules: expected those of tagline.readers.schemes.legal, got {rules}", rules=shown_value(rules)
+        )
     if rules is not None:
         chain = constrain(chain, transitions=rules.transitions, start=rules.start, end=rules.end)
     L = chain.num_labels
@@ -71,11 +74,18 @@ def _forbid(scores: NDArray[Any], allowed: BoolArray) -> NDArray[Any]:
 def _rules(name: str, rules: ArrayLike, *shapes: tuple[int, ...]) -> BoolArray:
     allowed = as_array(name, rules)
     if allowed.shape not in shapes:
-        wanted = " or ".join(str(list(shape)) for shape in dict.fromkeys(shapes))
-        raise InputError(f"{name}: expected booleans of shape {wanted}, got shape {list(allowed.shape)}")
+        wanted = message(" or ").join(str(list(shape)) for shape in dict.fromkeys(shapes))
+        raise InputError(
+            "{name}: expected booleans of shape {wanted}, got shape {shape}",
+            name=name,
+            wanted=wanted,
+            shape=list(allowed.shape),
+        )
     if allowed.dtype != np.bool_:
         raise InputError(
-            f"{name}: expected booleans (True = allowed), got dtype {allowed.dtype}; use rules > 0 or the like"
+            "{name}: expected booleans (True = allowed), got dtype {dtype}; use rules > 0 or the like",
+            name=name,
+            dtype=allowed.dtype,
         )
     return allowed
 
@@ -86,7 +96,7 @@ def _allowed_rows(chain: Chain, allowed: Any) -> BoolArray:
         return _rules("allowed", allowed, (N, L))
     rows = np.ones((N, L), np.bool_)
     for n, labels in _entries(allowed, N):
-        check_whole("allowed", n, 0, N - 1, wanted=f"tokens from 0 to {N - 1}")
+        check_whole("allowed", n, 0, N - 1, wanted=message("tokens from 0 to {last}", last=N - 1))
         if labels is not None:
             rows[n] = as_label_set(f"allowed[{n}]", L, labels)
     return rows
@@ -96,10 +106,14 @@ def _entries(allowed: Any, num_tokens: int) -> Iterable[tuple[Any, Any]]:
     if isinstance(allowed, Mapping):
         return allowed.items()
     if not isinstance(allowed, Sequence) or isinstance(allowed, str):
-        raise InputError(f"allowed: expected an array, a mapping or a list of label sets, got {shown_value(allowed)}")
+        raise InputError(
+            "allowed: expected an array, a mapping or a list of label sets, got {allowed}", allowed=shown_value(allowed)
+        )
     if len(allowed) != num_tokens:
         raise InputError(
-            f"allowed: expected {num_tokens} entries, one a token (None = every label), got {len(allowed)}"
+            "allowed: expected {num_tokens} entries, one a token (None = every label), got {num_allowed}",
+            num_tokens=num_tokens,
+            num_allowed=len(allowed),
         )
     return enumerate(allowed)
 
@@ -109,11 +123,16 @@ def _known_rows(chain: Chain, known: ArrayLike) -> BoolArray:
     labels = as_array("known", known)
     if labels.shape != (N,) or (labels.size and labels.dtype.kind not in "iu"):
         raise InputError(
-            f"known: expected integers of shape [{N}], negative where unknown, got {labels.dtype} {list(labels.shape)}"
+            "known: expected integers of shape [{N}], negative where unknown, got {dtype} {shape}",
+            N=N,
+            dtype=labels.dtype,
+            shape=list(labels.shape),
         )
     labels = labels.astype(np.int64) if not N else labels
     wrong = np.flatnonzero(labels >= L)
     if len(wrong):
         place = f"known[{wrong[0]}]{place_of(chain.offsets, int(wrong[0]))}"
-        raise InputError(f"{place}: expected labels up to {L - 1}, got {labels[wrong[0]]}")
+        raise InputError(
+            "{place}: expected labels up to {last}, got {got}", place=place, last=L - 1, got=labels[wrong[0]]
+        )
     return np.asarray((labels < 0)[:, None] | (labels[:, None] == np.arange(L)), np.bool_)

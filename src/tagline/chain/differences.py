@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from tagline.checks import as_array, check_number, shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.types import Float64Array
 
 
@@ -92,12 +93,14 @@ def check_gradients(
     """
     point, analytic = _numbers("x", x), _numbers("gradient", gradient)
     if not point.size or not (np.isfinite(point) | np.isneginf(point)).all():
-        raise InputError(f"x: expected at least one number, each finite or -inf (forbidden), got {shown_value(x)}")
+        raise InputError("x: expected at least one number, each finite or -inf (forbidden), got {x}", x=shown_value(x))
     if analytic.shape != point.shape:
-        raise InputError(f"gradient: expected shape {list(point.shape)} as x, got {list(analytic.shape)}")
-    check_number("step", step, above=0, wanted="a finite number, more than 0")
-    check_number("atol", atol, least=0, wanted="a finite number, 0 or more")
-    check_number("rtol", rtol, least=0, wanted="a finite number, 0 or more")
+        raise InputError(
+            "gradient: expected shape {shape} as x, got {got}", shape=list(point.shape), got=list(analytic.shape)
+        )
+    check_number("step", step, above=0, wanted=message("a finite number, more than 0"))
+    check_number("atol", atol, least=0, wanted=message("a finite number, 0 or more"))
+    check_number("rtol", rtol, least=0, wanted=message("a finite number, 0 or more"))
     numeric, noise = np.zeros(point.shape), np.zeros(point.shape)
     for where in np.ndindex(point.shape):
         if np.isfinite(point[where]):
@@ -125,7 +128,10 @@ def _difference(
     distance = places[0] - places[1]  # 2h as it is after rounding
     if distance == 0:
         raise InputError(
-            f"step: expected one that moves x{list(where)} = {point[where]:g}, got {step:g}; take a larger"
+            "step: expected one that moves x{where} = {point:g}, got {step:g}; take a larger",
+            where=list(where),
+            point=point[where],
+            step=step,
         )
     return (values[0] - values[1]) / distance, float(np.spacing(max(map(abs, values)))) / distance
 
@@ -135,13 +141,18 @@ def _value(
 ) -> float:
     value = as_array("function", function(moved))
     if value.size != 1 or value.dtype.kind not in "fiu" or not np.isfinite(value).all():
-        told = f"shape {list(value.shape)}" if value.size != 1 else shown_value(value.item())
-        raise InputError(f"function at x{list(where)} {change:+g}: expected one finite number, got {told}")
+        told = message("shape {shape}", shape=list(value.shape)) if value.size != 1 else shown_value(value.item())
+        raise InputError(
+            "function at x{where} {change:+g}: expected one finite number, got {told}",
+            where=list(where),
+            change=change,
+            told=told,
+        )
     return float(value.item())
 
 
 def _numbers(name: str, value: ArrayLike) -> Float64Array:
     array = as_array(name, value)
     if array.dtype.kind not in "fiu":
-        raise InputError(f"{name}: expected an array of numbers, got dtype {array.dtype}")
+        raise InputError("{name}: expected an array of numbers, got dtype {dtype}", name=name, dtype=array.dtype)
     return array.astype(np.float64)

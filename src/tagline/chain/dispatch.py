@@ -20,6 +20,7 @@ from tagline.chain.choice import Backends, EngineChoice
 from tagline.chain.memory import check_ranked, check_room
 from tagline.checks import as_whole, random_generator, shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.types import (
     Chain,
     Counts,
@@ -157,8 +158,12 @@ def marginals(chain: Chain, *, edges: bool = False) -> Marginals:
     if edges:
         check_room(
             chain.num_tokens * chain.num_labels**2 * (chain.emissions.itemsize if _choice.name == "native" else 24),
-            f"marginals: probabilities of {chain.num_labels}^2 pairs of labels at {chain.num_tokens:,} tokens",
-            "ask about fewer sentences at once, or for expected_counts, which are sums",
+            message(
+                "marginals: probabilities of {num_labels}^2 pairs of labels at {num_tokens:,} tokens",
+                num_labels=chain.num_labels,
+                num_tokens=chain.num_tokens,
+            ),
+            message("ask about fewer sentences at once, or for expected_counts, which are sums"),
         )
     backend = _backends[_choice.name]
     answer: Marginals = backend.marginals(chain, edges=edges)
@@ -220,8 +225,10 @@ def k_best(chain: Chain, k: int) -> list[RankedPaths]:
         ranked: list[RankedPaths] = _backends[_choice.name].k_best(near, k)
     except MemoryError:  # others have taken what there is
         raise InputError(
-            f"k: expected labellings that fit into memory, got {shown_value(k)} for each of {chain.num_sentences} "
-            "sentences; ask for fewer, or about fewer sentences at once"
+            "k: expected labellings that fit into memory, got {k} for each of {num_sentences} sentences; ask for "
+            "fewer, or about fewer sentences at once",
+            k=shown_value(k),
+            num_sentences=chain.num_sentences,
         ) from None
     if near is chain:
         return ranked

@@ -19,15 +19,18 @@ from numpy.typing import ArrayLike, NDArray
 from tagline.chain.checks import as_label_array, no_path
 from tagline.checks import as_array
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.types import Chain, Float64Array, IntArray, Paths
 
 
 def _as_cube(name: str, values: ArrayLike) -> NDArray[Any]:
     cube = as_array(name, values)
     if cube.ndim != 3 or cube.shape[1] != cube.shape[2] or 0 in cube.shape:
-        raise InputError(f"{name}: expected shape [tokens, labels, labels], got {list(cube.shape)}")
+        raise InputError(
+            "{name}: expected shape [tokens, labels, labels], got {shape}", name=name, shape=list(cube.shape)
+        )
     if cube.dtype.kind not in "fiu":
-        raise InputError(f"{name}: expected numbers, got dtype {cube.dtype}")
+        raise InputError("{name}: expected numbers, got dtype {dtype}", name=name, dtype=cube.dtype)
     return cube
 
 
@@ -42,8 +45,10 @@ def _as_potentials(psi: ArrayLike) -> Float64Array:
 def _in_range(what: str, value: float) -> float:
     if not 0 < value < np.inf:
         raise InputError(
-            f"{what}: expected a positive number within float64, got {value}; "
-            "use the log domain (chain_from_log_potentials and the engine)"
+            "{what}: expected a positive number within float64, got {value}; use the log domain "
+            "(chain_from_log_potentials and the engine)",
+            what=what,
+            value=value,
         )
     return value
 
@@ -85,7 +90,7 @@ def probability_linear(labels: ArrayLike, psi: ArrayLike) -> float:
     with np.errstate(over="ignore"):
         product = float(np.prod(steps))
     if not np.isfinite(product):
-        _in_range("product of potentials", product)
+        _in_range(message("product of potentials"), product)
     return product / float(forward_linear(potentials)[-1].sum())
 
 

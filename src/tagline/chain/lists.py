@@ -24,7 +24,9 @@ def label_lists(labels: IntArray, offsets: IntArray, names: Sequence[Any] | None
     """
     labels, offsets = np.asarray(labels), np.ascontiguousarray(offsets, np.int64)
     if labels.ndim != 1 or labels.dtype.kind not in "iu":
-        raise InputError(f"labels: expected whole numbers [N], got {labels.dtype} {list(labels.shape)}")
+        raise InputError(
+            "labels: expected whole numbers [N], got {dtype} {shape}", dtype=labels.dtype, shape=list(labels.shape)
+        )
     if (
         offsets.ndim != 1
         or not len(offsets)
@@ -33,11 +35,20 @@ def label_lists(labels: IntArray, offsets: IntArray, names: Sequence[Any] | None
         or (np.diff(offsets) < 0).any()
     ):
         raise InputError(
-            f"offsets: expected [B + 1] numbers that rise from 0 to {len(labels)}, got {list(offsets[:8])}"
+            "offsets: expected [B + 1] numbers that rise from 0 to {num_labels}, got {offsets}",
+            num_labels=len(labels),
+            offsets=list(offsets[:8]),
         )
     words = tuple(names) if names is not None else tuple(range(int(labels.max(initial=-1)) + 1))
     if len(labels) and not 0 <= labels.min() <= labels.max() < len(words):
-        raise InputError(f"labels: expected 0 to {len(words) - 1}, got {labels.min()} to {labels.max()}")
+        raise InputError(
+            "labels: expected 0 to {last}, got {min} to {max}", last=len(words) - 1, min=labels.min(), max=labels.max()
+        )
+    return named_rows(labels, offsets, words)
+
+
+def named_rows(labels: IntArray, offsets: IntArray, words: tuple[Any, ...]) -> list[list[Any]]:
+    """Do what `label_lists` does, for what the engine has answered, without looking at it first."""
     if compiled.core is not None:
         rows: list[list[Any]] = compiled.core.lists_of(words, np.ascontiguousarray(labels, np.int64), offsets)
         return rows

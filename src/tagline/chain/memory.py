@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.types import Float64Array, IntArray
 
 PATH_BYTES, TOKEN_BYTES = 300, 72  # that a labelling takes, and each of its tokens, in the core and as lists
@@ -33,7 +34,11 @@ def check_room(size: float, what: str, remedy: str) -> None:
     """
     if size > memory() / 2:
         raise InputError(
-            f"{what} would take {shown_size(size)}, more than half of the memory ({shown_size(memory() / 2)}); {remedy}"
+            "{what} would take {size}, more than half of the memory ({memory}); {remedy}",
+            what=what,
+            size=shown_size(size),
+            memory=shown_size(memory() / 2),
+            remedy=remedy,
         )
 
 
@@ -48,8 +53,12 @@ def check_ranked(k: int, lengths: IntArray, log_counts: Callable[[], Float64Arra
         return
     check_room(
         labellings_size(k, lengths, log_counts()),
-        f"k: {shown_count(k)} labellings of each of {len(lengths)} sentences",
-        "ask for fewer, or about fewer sentences at once",
+        message(
+            "k: {shown_count} labellings of each of {num_lengths} sentences",
+            shown_count=shown_count(k),
+            num_lengths=len(lengths),
+        ),
+        message("ask for fewer, or about fewer sentences at once"),
     )
 
 
@@ -61,7 +70,7 @@ def labellings_size(k: int, lengths: IntArray, log_counts: Float64Array | float)
 
 def shown_count(number: int) -> str:
     """Return a count as messages show it."""
-    return str(number) if number < 10**15 else "more than 10^15"
+    return str(number) if number < 10**15 else message("more than 10^15")
 
 
 def shown_size(size: float) -> str:
@@ -70,4 +79,4 @@ def shown_size(size: float) -> str:
     >>> shown_size(2**29), shown_size(2**80)
     ('0.5 GiB', 'more than 2^20 GiB')
     """
-    return f"{size / 2**30:.1f} GiB" if size <= 2**50 else "more than 2^20 GiB"
+    return f"{size / 2**30:.1f} GiB" if size <= 2**50 else message("more than 2^20 GiB")

@@ -16,10 +16,10 @@ import click
 import tagline
 from tagline.cli import foreign
 from tagline.cli.arguments import Command, at_once, command_of, files, option
-from tagline.cli.language import phrase
 from tagline.cli.speech import put, say
 from tagline.cli.usage import complain, show_help
 from tagline.errors import DataWarning
+from tagline.messages import message
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -35,8 +35,8 @@ class CommandLine(Command, click.Group):
     """Linear-chain sequence labelling: one exact inference engine for HMMs, feature CRFs and neural CRFs."""
 
     def __init__(self) -> None:
-        install = "Let bash, zsh or fish complete commands and options; left out: $SHELL."
-        show = "Print what --install-completion writes."
+        install = message("Let bash, zsh or fish complete commands and options; left out: $SHELL.")
+        show = message("Print what --install-completion writes.")
         shell: dict[str, Any] = {"metavar": "[SHELL]", "alone": re.compile("[^-].*"), "values": SHELLS}
         options = (
             at_once(option("--version", help="Print the version and stop."), _show_version),
@@ -47,7 +47,7 @@ class CommandLine(Command, click.Group):
             "tagline",
             params=options,
             help=CommandLine.__doc__ or "",
-            subcommand_metavar=phrase("COMMAND [ARGS]..."),
+            subcommand_metavar=message("COMMAND [ARGS]..."),
             no_args_is_help=False,
         )
 
@@ -68,14 +68,16 @@ class CommandLine(Command, click.Group):
             from difflib import get_close_matches
 
             near = ", ".join(map(repr, get_close_matches(name, known)))
-            ctx.fail(f"No such command {name!r}." + (f" Did you mean {near}?" if near else ""))
+            if near:
+                ctx.fail(message("No such command {name!r}. Did you mean {near}?", name=name, near=near))
+            ctx.fail(message("No such command {name!r}.", name=name))
         return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, the commands, and those of other tools."""
         super().format_options(ctx, formatter)
-        for title, names in (("Commands", COMMANDS), (foreign.PANEL, foreign.TOOLS)):
-            with formatter.section(phrase(title)):
+        for title, names in ((message("Commands"), COMMANDS), (foreign.PANEL, foreign.TOOLS)):
+            with formatter.section(message(title)):
                 formatter.write_dl([(name, command_named(name).get_short_help_str()) for name in names])
 
 
@@ -83,7 +85,7 @@ class Tool(click.Command):
     """A command of another tool, which reads its words itself."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, short_help=phrase(foreign.TOOLS[name][2]), add_help_option=False)
+        super().__init__(name, short_help=message(foreign.TOOLS[name][2]), add_help_option=False)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Leave words as they are."""
@@ -115,8 +117,8 @@ def _install_completion(_: click.Context, shell: str) -> None:
     from tagline.cli.completion import install
 
     for path in install(shell):
-        say(f"wrote {path}", err=True)
-    say("completion works in shells that are started from now on", err=True)
+        say(message("wrote {path}", path=path), err=True)
+    say(message("completion works in shells that are started from now on"), err=True)
 
 
 def _show_completion(_: click.Context, shell: str) -> None:
@@ -146,7 +148,11 @@ class _Warnings(logging.Handler):
     """Says warnings to whoever runs the command."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        say(f"warning: {record.getMessage()}", err=True)
+        _warn(record.getMessage())
+
+
+def _warn(text: object) -> None:
+    say(message("warning: {text}", text=text), err=True)
 
 
 def _say_warning(
@@ -159,7 +165,7 @@ def _say_warning(
 ) -> None:
     """Say a warning about data as the command's own; others as Python does, with their place in the code."""
     if issubclass(category, DataWarning):
-        say(f"warning: {message}", err=True)
+        _warn(message)
     else:
         print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=file or sys.stderr)
 
@@ -175,7 +181,7 @@ class _Encodings(logging.Handler):
         text = record.getMessage()
         if text not in self.said:
             self.said.add(text)
-            say(f"{text}; --encoding says otherwise", err=True)
+            say(message("{text}; --encoding says otherwise", text=text), err=True)
 
 
 def prepare() -> None:

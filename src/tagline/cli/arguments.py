@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import click
 
-from tagline.cli.language import paragraphs, phrase
 from tagline.cli.usage import show_help
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.settings import FILLED, READ, WRITTEN
 from tagline.writing import STREAM, check_apart, check_writable
 
@@ -61,7 +61,7 @@ class Declaration:
     @property
     def text(self) -> str:
         """The sentence in the language that is used; each of its paragraphs is a line."""
-        return re.sub("\n+", "\n", phrase(self.help))
+        return re.sub("\n+", "\n", message(self.help))
 
 
 def option(*flags: str, **rest: Any) -> Declaration:
@@ -80,7 +80,7 @@ class Option(click.Option):
     def __init__(self, flags: Sequence[str], declared: Declaration, **rest: Any) -> None:
         super().__init__(flags, help=declared.text, **rest)
         self.declared = declared
-        self.panel = phrase(declared.panel or "Options")
+        self.panel = str(message(declared.panel)) if declared.panel else message("Options")
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
         """Return the flags and metavar, and the text of the help."""
@@ -95,7 +95,7 @@ class Argument(click.Argument):
         super().__init__([name], **rest)
         self.declared = declared
         self.help = declared.text  # click before 8.5 has no texts of arguments
-        self.panel = phrase("Arguments")
+        self.panel = message("Arguments")
 
     def get_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return how usage shows it."""
@@ -111,14 +111,14 @@ def _described(parameter: click.Parameter) -> str:
     """Return the text of a parameter and, after a tab, its range and its default, or that it is required."""
     default, facts = parameter.default, []
     if isinstance(parameter.type, click.IntRange):
-        facts.append(f"[{parameter.type.min} to {parameter.type.max}]")
+        facts.append(message("[{least} to {most}]", least=parameter.type.min, most=parameter.type.max))
+    if parameter.secondary_opts:
+        default = (parameter.opts if default else parameter.secondary_opts)[-1].lstrip("-")
     if parameter.required:
-        facts.append("[required]")
-    elif parameter.secondary_opts:
-        facts.append(f"[default: {(parameter.opts if default else parameter.secondary_opts)[-1].lstrip('-')}]")
+        facts.append(message("[required]"))
     elif parameter.expose_value and default is not None and default is not False and default != "":
-        facts.append(f"[default: {default}]")
-    return f"{parameter.help}\t{' '.join(map(phrase, facts))}"
+        facts.append(message("[default: {default}]", default=default))
+    return f"{parameter.help}\t{' '.join(facts)}"
 
 
 def at_once(declared: Declaration, act: Callable[[click.Context, Any], None]) -> Option:
@@ -146,13 +146,15 @@ class Command(click.Command):
         Arguments:
             help: English paragraphs; one that begins with a backspace is shown as it is.
         """
-        asks = at_once(option("--help", help="Show this message and exit."), lambda context, _: show_help(context))
+        asks = at_once(
+            option("--help", help=message("Show this message and exit.")), lambda context, _: show_help(context)
+        )
         super().__init__(
             name,
             params=[*params, asks],
-            help=paragraphs(help),
-            short_help=phrase(" ".join(help.split("\n\n", 1)[0].split())),
-            options_metavar=phrase("[OPTIONS]"),
+            help="\n\n".join(map(_translated, help.split("\n\n"))),
+            short_help=message(" ".join(help.split("\n\n", 1)[0].split())),
+            options_metavar=message("[OPTIONS]"),
             add_help_option=False,
             **rest,
         )
@@ -187,11 +189,11 @@ class Command(click.Command):
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write how the command is called."""
-        formatter.write_usage(ctx.command_path, " ".join(self.collect_usage_pieces(ctx)), f"{phrase('Usage:')} ")
+        formatter.write_usage(ctx.command_path, " ".join(self.collect_usage_pieces(ctx)), f"{message('Usage:')} ")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write arguments, options, and the options of each panel."""
-        panels: dict[str, list[tuple[str, str]]] = {phrase("Arguments"): [], phrase("Options"): []}
+        panels: dict[str, list[tuple[str, str]]] = {message("Arguments"): [], message("Options"): []}
         for parameter in self.get_params(ctx):
             if isinstance(parameter, Option | Argument):
                 panels.setdefault(parameter.panel, []).append(parameter.get_help_record(ctx))
@@ -247,6 +249,13 @@ def command_of(
     return command
 
 
+def _translated(paragraph: str) -> str:
+    """Translate a paragraph of the help of a command; of examples only the title."""
+    if paragraph.startswith("\b"):
+        return "\n".join(message(line) if line.endswith(":") else line for line in paragraph.split("\n"))
+    return message(" ".join(paragraph.split()))
+
+
 def _check_files(parameters: Iterable[Option | Argument], values: dict[str, Any]) -> None:
     """Raise where a command would write over what it reads, or cannot write."""
     paths: dict[str, dict[str, Any]] = {"": {}, READ: {}, WRITTEN: {}, FILLED: {}}
@@ -259,14 +268,14 @@ def _check_files(parameters: Iterable[Option | Argument], values: dict[str, Any]
             check_writable(path, place)
 
 
-def _with_options(message: str, options: Iterable[Option]) -> str:
+def _with_options(text: str, options: Iterable[Option]) -> str:
     """Name options in a message that names arguments of functions: ``encoding='gb18030'``, ``max_seconds: …``."""
     for option in options:
         place = option.opts[-1]
         argument = rf"(?:{'|'.join(map(re.escape, {option.name, place.removeprefix('--').replace('-', '_')}))})"
-        message = re.sub(rf"^{argument}: ", f"{place}: ", message)
-        message = re.sub(rf"\b{argument}=['\"](\S*?)['\"]", rf"{place} \1", message)
-    return message
+        text = re.sub(rf"^{argument}(?=: |：)", place, text)
+        text = re.sub(rf"\b{argument}=['\"](\S*?)['\"]", rf"{place} \1", text)
+    return text
 
 
 def _parameter(parameter: inspect.Parameter) -> Option | Argument:

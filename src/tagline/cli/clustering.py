@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from tagline.cli.language import phrase
 from tagline.errors import InputError
 from tagline.features.lexicons.brown import brown_clusters, sentences_of
 from tagline.features.lexicons.clusters import Clusters
 from tagline.features.lexicons.embeddings import read_embeddings
 from tagline.features.lexicons.kmeans import cluster_vectors
+from tagline.messages import message
 from tagline.readers.tokenizers import tokenize
 
 
@@ -29,7 +29,7 @@ def clusters_of_texts(
 def clusters_of_vectors(paths: Sequence[str], count: int, *, passes: int, seed: int, quiet: bool) -> Clusters:
     """Make clusters of word vectors."""
     if len(paths) != 1:
-        raise InputError(f"--vectors: expected one file of word vectors, got {len(paths)}")
+        raise InputError("--vectors: expected one file of word vectors, got {num_paths}", num_paths=len(paths))
     embeddings = read_embeddings(paths[0])
     with _bar(quiet) as progress:
         return cluster_vectors(embeddings, count, passes=passes, seed=seed, progress=progress)
@@ -42,7 +42,7 @@ def _bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
     if quiet or not console.is_terminal:
         yield None
         return
-    columns = (BarColumn(), TimeElapsedColumn(), TextColumn(phrase("left")), TimeRemainingColumn())
+    columns = (BarColumn(), TimeElapsedColumn(), TextColumn(message("left")), TimeRemainingColumn())
     with Progress(TextColumn("{task.description}"), *columns, console=console, transient=True) as bar:
-        task = bar.add_task(phrase("clustering"), total=None)
+        task = bar.add_task(message("clustering"), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

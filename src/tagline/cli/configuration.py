@@ -16,6 +16,7 @@ from typing import Any
 
 from tagline.checks import shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.registry import Kind, kind_named, kinds
 from tagline.readers.sources import open_target, read_bytes
 from tagline.settings import Declared, declarations, resolved
@@ -37,16 +38,21 @@ def read_config(path: str, model: str | None) -> tuple[str, dict[str, Any]]:
     try:
         values = tomllib.loads(read_bytes(path).tobytes().decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: expected TOML, got: {error}") from None
+        raise InputError("{path}: expected TOML, got: {error}", path=path, error=error) from None
     configurable = [name for name, kind in kinds().items() if "config" in kind.options]
     tables = [name for name in configurable if isinstance(values.get(name), dict)]
-    shown = " and ".join(f"[{name}]" for name in tables) or "none"
+    shown = message(" and ").join(f"[{name}]" for name in tables) or message("none")
     if model is None and len(tables) != 1:
-        wanted = " or ".join(f"[{name}]" for name in configurable)
-        raise InputError(f"{path}: expected one table {wanted}, got {shown}; say which with --model")
+        wanted = message(" or ").join(f"[{name}]" for name in configurable)
+        raise InputError(
+            "{path}: expected one table {wanted}, got {shown}; say which with --model",
+            path=path,
+            wanted=wanted,
+            shown=shown,
+        )
     chosen = model or tables[0]
     if tables and chosen not in tables:
-        raise InputError(f"{path}: expected a table [{chosen}], got {shown}")
+        raise InputError("{path}: expected a table [{chosen}], got {shown}", path=path, chosen=chosen, shown=shown)
     common = {name: value for name, value in values.items() if name not in tables}
     return chosen, _checked(path, chosen, {**common, **(values[chosen] if tables else {})})
 
@@ -61,9 +67,15 @@ def _checked(path: str, model: str, values: Mapping[str, Any]) -> dict[str, Any]
     for name in values:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            meant = f"did you mean {near[0]}? The" if near else "the"
+            meant = message("did you mean {near}? The", near=near[0]) if near else "the"
             got = shown_value(name)
-            raise InputError(f"{path}: expected a setting, got {got}; {meant} settings are {', '.join(known)}")
+            raise InputError(
+                "{path}: expected a setting, got {got}; {meant} settings are {known}",
+                path=path,
+                got=got,
+                meant=meant,
+                known=", ".join(known),
+            )
     return {
         name: known[name].read(None if value == NONE else value, f"{path}, {name}") for name, value in values.items()
     }
@@ -112,7 +124,9 @@ def _toml(name: str, value: Any) -> str:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise InputError(f"--{name.replace('_', '-')}: expected text that is UTF-8, got {value!r}") from None
+            raise InputError(
+                "--{name}: expected text that is UTF-8, got {value!r}", name=name.replace("_", "-"), value=value
+            ) from None
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which TOML does not allow
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_toml(name, str(key))} = {_toml(name, part)}" for key, part in value.items()) + "}"

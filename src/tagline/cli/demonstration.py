@@ -8,7 +8,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from tagline.cli.language import phrase
 from tagline.cli.progress import duration
 from tagline.cli.render import ShownLabelling, ShownSpan, pieces, score_lines
 from tagline.cli.tagging import Questions, answers_for
@@ -17,6 +16,7 @@ from tagline.drawing.coloured_spans import TERMINAL, bracketed, shades
 from tagline.errors import InputError
 from tagline.evaluation.report import evaluate
 from tagline.features.templates.sets import load_set
+from tagline.messages import message
 from tagline.models.crf.estimator import CRF
 from tagline.models.explanations import Explanation
 from tagline.readers import write_columns
@@ -48,14 +48,23 @@ def show(keep: str | None = None, console: Console | None = None) -> None:
         try:
             Path(keep).mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"--keep: {keep} cannot be a folder: {error.strerror}; name another place") from None
+            raise InputError(
+                "--keep: {keep} cannot be a folder: {strerror}; name another place", keep=keep, strerror=error.strerror
+            ) from None
     train, test = make_entities(TRAINING), make_entities(TEST, seed=1, split="test")
-    _title(out, "A corpus that the package writes itself, English and Chinese in turn")
+    _title(out, message("A corpus that the package writes itself, English and Chinese in turn"))
     for sentence in train[:2]:
         spans = [ShownSpan(*span) for span in tags_to_spans(sentence.tags or [], "IOB2")]
         _print(out, coloured(sentence, ShownLabelling(sentence.tags or [], spans=spans)))
 
-    _title(out, f"Training on {TRAINING:,} such sentences, {train.num_tokens:,} tokens")
+    _title(
+        out,
+        message(
+            "Training on {training:,} such sentences, {num_tokens:,} tokens",
+            training=TRAINING,
+            num_tokens=train.num_tokens,
+        ),
+    )
     begun = time.perf_counter()
     template = load_set(TEMPLATE)
     model = CRF(template, c2=C2, algorithm=Auto(delta=DELTA)).fit(train)
@@ -63,17 +72,25 @@ def show(keep: str | None = None, console: Console | None = None) -> None:
     _print(out, f"{took}, {len(model.training_log_)} passes, {len(model.parameters_.weights):,} weights")
     _print(out, f"features: the ready-made template {TEMPLATE}; tags: {', '.join(model.labels_)}")
 
-    _title(out, f"Scores on {TEST} unseen sentences, all of whose names are unseen too")
+    _title(out, message("Scores on {test} unseen sentences, all of whose names are unseen too", test=TEST))
     for line in score_lines(evaluate(test, model.predict(test))):
         _print(out, line)
 
     fresh = corpus_of_texts(FRESH, cut_by_script)
-    _title(out, "Two fresh sentences, each entity with its exact probability")
+    _title(out, message("Two fresh sentences, each entity with its exact probability"))
     for sentence, (labelling,) in zip(fresh, answers_for(model, Block(fresh), Questions(spans=True)), strict=True):
         _print(out, coloured(sentence, labelling))
 
     why = next(token for token in model.explain(fresh[ASKED[0]]).tokens if token.token == ASKED[1])
-    _title(out, f"Why is {why.token} {why.label} and not {why.runner_up}? What spoke for it (+) and against it (-)")
+    _title(
+        out,
+        message(
+            "Why is {token} {label} and not {runner_up}? What spoke for it (+) and against it (-)",
+            token=why.token,
+            label=why.label,
+            runner_up=why.runner_up,
+        ),
+    )
     for line in [*why.text().splitlines(), *model.legend(Explanation((why,)))]:
         _print(out, line)
 
@@ -81,7 +98,7 @@ def show(keep: str | None = None, console: Console | None = None) -> None:
         write_columns(train, Path(keep) / "train.txt")
         write_columns(test, Path(keep) / "test.txt")
         model.save(Path(keep) / "model.tagline")
-    _title(out, "What to try next")
+    _title(out, message("What to try next"))
     for line in _advice(keep):
         _print(out, line)
 
@@ -112,9 +129,9 @@ def _advice(keep: str | None) -> list[str]:
 
 
 def _title(out: Console, text: str) -> None:
-    out.print(f"\n{phrase(text)}", style="bold", markup=False, soft_wrap=True)
+    out.print(f"\n{text}", style="bold", markup=False, soft_wrap=True)
 
 
 def _print(out: Console, text: str | Text) -> None:
     """Indent a line, and leave its length to the terminal."""
-    out.print(Text("  ") + Text(phrase(text)) if isinstance(text, str) else Text("  ") + text, soft_wrap=True)
+    out.print(Text("  ") + Text(str(text)) if isinstance(text, str) else Text("  ") + text, soft_wrap=True)

@@ -78,8 +78,10 @@ def _counted(blocks: Iterable[Block], path: str, source: str) -> Iterator[Docume
         sizes = read_sizes(path)
     except InputError as error:
         raise InputError(
-            f"--documents: expected a column or a file with the number of sentences of each document, got {path} "
-            f"({error})"
+            "--documents: expected a column or a file with the number of sentences of each document, got {path} "
+            "({error})",
+            path=path,
+            error=error,
         ) from None
     held: list[Block] = []
     count, done, total = 0, 0, sum(sizes)
@@ -95,8 +97,11 @@ def _counted(blocks: Iterable[Block], path: str, source: str) -> Iterator[Docume
     left = sum(sizes[done:])
     if count or left:
         raise InputError(
-            f"--documents: expected numbers that add up to {total - left + count}, the sentences of {source}, got "
-            f"{total} in {path}"
+            "--documents: expected numbers that add up to {total}, the sentences of {source}, got {got} in {path}",
+            total=total - left + count,
+            source=source,
+            got=total,
+            path=path,
         )
 
 

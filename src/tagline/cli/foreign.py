@@ -9,14 +9,28 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-PANEL = "Commands of other tools"
+from tagline.messages import message
+
+PANEL = message("Commands of other tools")
 
 # name: (module with the function, the function, its line in the help)
 TOOLS = {
-    "crf_learn": ("tagline.interop.crfpp.commands", "learn", "Train as crf_learn of CRF++ does: template train model."),
-    "crf_test": ("tagline.interop.crfpp.commands", "test", "Tag as crf_test of CRF++ does: -m model files."),
-    "crfsuite": ("tagline.interop.crfsuite.commands", "main", "Train, tag and dump as crfsuite does: learn|tag|dump."),
-    "wapiti": ("tagline.interop.wapiti.commands", "main", "Train and label as wapiti does: train|label|dump|update."),
+    "crf_learn": (
+        "tagline.interop.crfpp.commands",
+        "learn",
+        message("Train as crf_learn of CRF++ does: template train model."),
+    ),
+    "crf_test": ("tagline.interop.crfpp.commands", "test", message("Tag as crf_test of CRF++ does: -m model files.")),
+    "crfsuite": (
+        "tagline.interop.crfsuite.commands",
+        "main",
+        message("Train, tag and dump as crfsuite does: learn|tag|dump."),
+    ),
+    "wapiti": (
+        "tagline.interop.wapiti.commands",
+        "main",
+        message("Train and label as wapiti does: train|label|dump|update."),
+    ),
 }
 
 

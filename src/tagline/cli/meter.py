@@ -10,8 +10,8 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from tagline.cli.language import phrase
 from tagline.cli.speech import say
+from tagline.messages import message
 
 
 class Meter:
@@ -32,7 +32,7 @@ class Meter:
         console = Console(stderr=True)
         if shown and console.is_terminal:
             rest = (
-                [BarColumn(), TimeElapsedColumn(), TextColumn(phrase("left")), TimeRemainingColumn()] if whole else []
+                [BarColumn(), TimeElapsedColumn(), TextColumn(message("left")), TimeRemainingColumn()] if whole else []
             )
             self._bar = Progress(TextColumn("{task.description}"), *rest, console=console, transient=True)
 
@@ -44,7 +44,7 @@ class Meter:
     def __enter__(self) -> Self:
         if self._bar is not None:
             self._bar.start()
-            self._task = self._bar.add_task(phrase("tagging"), total=self._total)
+            self._task = self._bar.add_task(message("tagging"), total=self._total)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -66,12 +66,12 @@ class Meter:
         if self._bar is None:
             say(text, err=True)
         else:
-            self._bar.console.print(phrase(text), markup=False, highlight=False, soft_wrap=True)
+            self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def skip(self, problem: str) -> None:
         """Note a broken sentence and say what was wrong."""
         self.skipped += 1
-        self.say(f"skipped: {problem}")
+        self.say(message("skipped: {problem}", problem=problem))
 
     def position(self, place: int) -> None:
         """Note how many bytes of the inputs at hand were read."""
@@ -88,5 +88,8 @@ class Meter:
         self.answered += count
         if self._bar is not None:
             elapsed = self._bar.tasks[self._task].elapsed or 0.0
-            rate = f", {self.answered / elapsed:,.0f} a second" if elapsed > 0.5 else ""
-            self._bar.update(self._task, description=phrase(f"{self.answered:,} sentences{rate}"))
+            shown = message("{count:,} sentences", count=self.answered)
+            if elapsed > 0.5:
+                rate = self.answered / elapsed
+                shown = message("{count:,} sentences, {rate:,.0f} a second", count=self.answered, rate=rate)
+            self._bar.update(self._task, description=shown)

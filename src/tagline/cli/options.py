@@ -9,19 +9,15 @@ from typing import Annotated
 
 from tagline.cli.arguments import Option as ModelOption
 from tagline.cli.arguments import made_option, option
+from tagline.messages import message
 from tagline.models.registry import kinds
 from tagline.models.settings import DATA, PANELS
 from tagline.settings import Declared, resolved
 
-MESSAGES, SCALE = "Messages", "Several machines"
+MESSAGES, SCALE = message("Messages"), message("Several machines")
 _ADDRESS = re.compile(r"auto|local|(ray://)?[^\s/]+:\d+")
 # Those of `tagline.readers.tokenizers`, which would load NumPy before help is shown; a test compares the two.
-TOKENIZERS = {
-    "whitespace": "what stands between blanks: Anna's | cat, | 3.50",
-    "words": "words and signs: Anna's | cat | , | 3.50 | U.S. | 北京",
-    "characters": "every character: 北 | 京 | 2 | 0 | 0 | 8",
-    "treebank": "words as English treebanks have them: Anna | 's | do | n't | Dr.",
-}
+TOKENIZERS = ("whitespace", "words", "characters", "treebank")
 
 AsJson = Annotated[bool, option("--json", help="Print JSON instead of text.")]
 Encoding = Annotated[
@@ -48,12 +44,11 @@ Threads = Annotated[int | None, option(help="By default TAGLINE_THREADS or one a
 Tokens = Annotated[
     str,
     option(
-        help="\n\n".join(  # a line each
-            [
-                "How text is cut; auto: as the tokens were that the model learned from.",
-                *(f"{name}: {example}" for name, example in TOKENIZERS.items()),
-            ]
-        ),
+        help="How text is cut; auto: as the tokens were that the model learned from.\n\n"
+        "whitespace: what stands between blanks: Anna's | cat, | 3.50\n\n"
+        "words: words and signs: Anna's | cat | , | 3.50 | U.S. | 北京\n\n"
+        "characters: every character: 北 | 京 | 2 | 0 | 0 | 8\n\n"
+        "treebank: words as English treebanks have them: Anna | 's | do | n't | Dr.",
         values=("auto", *TOKENIZERS),
     ),
 ]

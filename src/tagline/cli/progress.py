@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tagline.cli.language import speak
 from tagline.training.running.bars import Bar, Lines, on_console
 from tagline.training.running.progress import Budget, Silent, duration, pass_line, seconds_left
 
@@ -16,7 +15,6 @@ __all__ = ["Bar", "Lines", "Silent", "duration", "pass_line", "reporting", "seco
 def reporting(*, quiet: bool = False, verbose: bool = False) -> Iterator[Silent]:
     """Choose how to tell: not at all, line by line, or on one line that is redrawn, which needs a terminal."""
     reporter = Silent() if quiet else on_console(Budget(), every_pass=verbose, bar=not verbose)
-    speak(reporter)
     try:
         yield reporter
     finally:

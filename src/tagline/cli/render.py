@@ -145,7 +145,9 @@ def _refuse_blanks(corpus: Corpus) -> None:
     for b, sentence in enumerate(corpus if broken else ()):
         for word in broken.intersection(sentence.tokens):
             raise InputError(
-                f"{corpus.place(b)}: expected tokens without blanks to write in columns, got {word!r}; use --as jsonl"
+                "{place}: expected tokens without blanks to write in columns, got {word!r}; use --as jsonl",
+                place=corpus.place(b),
+                word=word,
             )
 
 
@@ -156,7 +158,9 @@ def _refuse_labels(corpus: Corpus, labellings: Labellings) -> None:
     for b, ranked in enumerate(labellings if broken else ()):
         for label in broken.intersection(label for labelling in ranked for label in labelling.labels):
             raise InputError(
-                f"{corpus.place(b)}: expected labels without blanks to write in columns, got {label!r}; use --as jsonl"
+                "{place}: expected labels without blanks to write in columns, got {label!r}; use --as jsonl",
+                place=corpus.place(b),
+                label=label,
             )
 
 

@@ -14,6 +14,7 @@ from tagline.cli.speech import say
 from tagline.cli.tagging import Listener, Questions, Source, load_tagger, output_for, tag_stream
 from tagline.cli.targets import targets_of
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.scale.cluster import connected
 from tagline.scale.tagging import SIDE, Outcome, TaggingShard, Told, Work, begin, run_shards, skipped_before
 from tagline.training.running.progress import duration
@@ -38,7 +39,9 @@ class TagWork:
 
     def __call__(self) -> Work:
         if digest_of(self.model) != self.digest:
-            raise InputError(f"{self.model}: expected the model that the command was given, got another file here")
+            raise InputError(
+                "{model}: expected the model that the command was given, got another file here", model=self.model
+            )
         model = load_tagger(self.model)
 
         def work(path: str, told: Told) -> Iterator[str]:
@@ -58,8 +61,10 @@ def digest_of(path: str) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise InputError(
-            f"{path}: expected a model that can be read on every node, got: {error.strerror}; put it where all nodes "
-            "see it, under the same name"
+            "{path}: expected a model that can be read on every node, got: {strerror}; put it where all nodes see "
+            "it, under the same name",
+            path=path,
+            strerror=error.strerror,
         ) from None
 
 
@@ -89,7 +94,7 @@ def tag_shards(
     if "-" in paths:
         raise InputError("--ray: expected files or folders, got standard input; name them")
     if workers is not None and workers < 1:
-        raise InputError(f"--workers: expected 1 or more, got {workers}")
+        raise InputError("--workers: expected 1 or more, got {workers}", workers=workers)
     questions = replace(questions, output=output_for(paths, source, questions))
     targets = targets_of(os.path.join(folder, ""), paths, str(questions.output), {"--model": model})
     shards = [TaggingShard.of(inputs[0], str(target)) for target, inputs in targets]
@@ -99,7 +104,10 @@ def tag_shards(
     left = begin(folder, shards, job)
     kept = len(shards) - len(left)
     if kept:
-        say(f"{kept} of {len(shards)} files were tagged before and are kept", err=True)
+        say(
+            message("{kept} of {num_shards} files were tagged before and are kept", kept=kept, num_shards=len(shards)),
+            err=True,
+        )
     outcomes: list[Outcome] = []
     skipped = skipped_before(shards)
     try:
@@ -114,7 +122,14 @@ def tag_shards(
                     say(line, err=True)
     except KeyboardInterrupt:
         done = sum(os.path.exists(shard.target) for shard in shards)
-        say(f"stopped; {done} of {len(shards)} files are tagged: the same command goes on with the others", err=True)
+        say(
+            message(
+                "stopped; {done} of {num_shards} files are tagged: the same command goes on with the others",
+                done=done,
+                num_shards=len(shards),
+            ),
+            err=True,
+        )
         raise SystemExit(130) from None
     _report(shards, outcomes, skipped, folder, quiet)
 
@@ -125,16 +140,25 @@ def _report(
     skipped += sum(outcome.skipped for outcome in outcomes)
     if skipped:
         say(
-            f"broken sentences that were skipped: {skipped}; they are in {folder}, in files that end with {SIDE}",
+            message(
+                "broken sentences that were skipped: {skipped}; they are in {folder}, in files that end with {side}",
+                skipped=skipped,
+                folder=folder,
+                side=SIDE,
+            ),
             err=True,
         )
     if broken := [outcome for outcome in outcomes if outcome.error]:
         raise InputError(
-            f"node {broken[0].node}: {broken[0].error}; {len(broken)} of {len(shards)} files were not tagged: mend "
-            "what is wrong and run the command again, it keeps the others"
+            "node {node}: {error}; {num_broken} of {num_shards} files were not tagged: mend what is wrong and run "
+            "the command again, it keeps the others",
+            node=broken[0].node,
+            error=broken[0].error,
+            num_broken=len(broken),
+            num_shards=len(shards),
         )
     if not quiet:
-        say(f"wrote {len(shards)} files to {folder}", err=True)
+        say(message("wrote {num_shards} files to {folder}", num_shards=len(shards), folder=folder), err=True)
 
 
 class _Progress:
@@ -166,4 +190,12 @@ class _Progress:
             self.said, seconds = now, now - self.begun
             left = duration(seconds * (self.size - self.read) / max(1, self.read))
             rate = self.sentences / seconds
-            self.meter.say(f"{self.done} of {self.total} files, {rate:,.0f} sentences a second, {left} left")
+            self.meter.say(
+                message(
+                    "{done} of {total} files, {rate:,.0f} sentences a second, {left} left",
+                    done=self.done,
+                    total=self.total,
+                    rate=rate,
+                    left=left,
+                )
+            )

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from tagline.cli.language import phrase
 from tagline.errors import InputError, StorageError, visible
+from tagline.messages import in_english, message
 from tagline.writing import REMEDIES
 
 
@@ -22,7 +22,7 @@ def say(text: str, *, err: bool = False, nl: bool = True) -> None:
     stream = sys.stderr if err else sys.stdout
     if stream is not None:  # a closed one is None
         with _writing(stream):
-            print(visible(phrase(text)), file=stream, end="\n" if nl else "", flush=True)
+            print(visible(str(text)), file=stream, end="\n" if nl else "", flush=True)
 
 
 def put(text: str) -> None:
@@ -45,8 +45,10 @@ def _writing(stream: object) -> Iterator[None]:
         if stream is sys.stderr:
             return  # this cannot be reported anywhere else
         let_go()
-        remedy = REMEDIES.get(error.errno or 0, "choose another place")
-        raise StorageError(f"standard output: cannot be written: {error.strerror}; {remedy}") from None
+        remedy = REMEDIES.get(error.errno or 0, message("choose another place"))
+        raise StorageError(
+            "standard output: cannot be written: {strerror}; {remedy}", strerror=error.strerror, remedy=remedy
+        ) from None
 
 
 def let_go() -> None:
@@ -57,4 +59,4 @@ def let_go() -> None:
 
 def put_json(value: Mapping[str, Any]) -> None:
     """Write an object as indented JSON."""
-    put(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    put(json.dumps(in_english(value), ensure_ascii=False, indent=2) + "\n")

@@ -16,6 +16,7 @@ from tagline.cli.outcome import Training
 from tagline.cli.progress import Silent
 from tagline.errors import DataWarning, InputError, StorageError
 from tagline.evaluation.report import Report, evaluate
+from tagline.messages import message
 from tagline.models.contract import Model
 from tagline.models.dev_score import score_facts
 from tagline.models.files import TrainingFacts
@@ -68,7 +69,7 @@ def train_file(
         config_text(kind, recipe.model, train, output, dev)  # what no file can hold is refused before an hour's work
     tell.budget = recipe.budget
     held = None if dev is None else reading.read(dev)
-    tell.stage(f"reading {train}")
+    tell.stage(message("reading {train}", train=train))
     if remote is None:
         data = recipe.read(reading, train, held)
     else:
@@ -81,14 +82,14 @@ def train_file(
     report, config = None, None
     if speaks():
         try:
-            tell.stage("scoring")
+            tell.stage(message("scoring"))
             if held is not None:
                 report = score(fitted, held, recipe.dev_inputs)
                 note_scores(fitted, report)
         except KeyboardInterrupt:
-            tell.say("interrupted while the dev set was scored; the model is saved without its scores")
+            tell.say(message("interrupted while the dev set was scored; the model is saved without its scores"))
         finally:  # whatever scoring met, what was learned is not lost
-            tell.stage(f"saving {output}")
+            tell.stage(message("saving {output}", output=output))
             save(fitted, output, notes, date)
         if "config" in kind.options:
             config = save_config(config_text(kind, fitted, train, output, dev), output)
@@ -129,14 +130,20 @@ def _paths(recipe: Recipe, *roles: str) -> dict[str, Any]:
 
 def _refuse(name: str, kind: Kind) -> None:
     """Refuse an option of another kind."""
-    takes = ", ".join(entry.flag for entry in kind.options.values()) or "none of its own"
+    takes = ", ".join(entry.flag for entry in kind.options.values()) or message("none of its own")
     for other in kinds().values():
         if name in other.options:
             flag = other.options[name].flag
             raise InputError(
-                f"{flag}: expected an option of --model {kind.name} ({takes}), got one of --model {other.name}"
+                "{flag}: expected an option of --model {name} ({takes}), got one of --model {name2}",
+                flag=flag,
+                name=kind.name,
+                takes=takes,
+                name2=other.name,
             )
-    raise InputError(f"{name}: expected an option of --model {kind.name} ({takes}), got another")
+    raise InputError(
+        "{name}: expected an option of --model {name2} ({takes}), got another", name=name, name2=kind.name, takes=takes
+    )
 
 
 def _remote(train: str, reading: LabelledFiles, how: Mapping[str, Any], tell: Reporter) -> Any:
@@ -170,7 +177,9 @@ def save(model: Any, output: str, notes: Mapping[str, str], date: bool) -> None:
         except StorageError:  # the temporary files are full, too
             os.unlink(spare)
             raise error from None
-        raise StorageError(f"{error}; what was learned is not lost: it lies in {spare}") from None
+        raise StorageError(
+            "{error}; what was learned is not lost: it lies in {spare}", error=error, spare=spare
+        ) from None
 
 
 def score(model: Model, dev: Corpus, inputs: Mapping[str, Any] = MappingProxyType({})) -> Report:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from tagline.cli.speech import say
 from tagline.drawing.figures import MissingPlotExtraError
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.registry import kind_named
 from tagline.readers.sources import open_target
 from tagline.readers.training_files import LabelledFiles
@@ -52,7 +53,7 @@ def tune_files(
     """
     for name, value in (("--trials", trials), ("--passes", passes), ("--workers", workers)):
         if value is not None and value < 1:
-            raise InputError(f"{name}: expected 1 or more, got {value}")
+            raise InputError("{name}: expected 1 or more, got {value}", name=name, value=value)
     kind = kind_named(model)
     wanted = usual_space(kind) if space is None else read_space(space, kind)
     check_writable(output, "--output")
@@ -60,7 +61,15 @@ def tune_files(
     study = Study(os.path.abspath(home), kind.name, os.path.abspath(train), os.path.abspath(dev), files)
     last = passes or (EPOCHS if "epochs" in kind.options else PASSES)
     drawn = draws(wanted, trials, seed)
-    say(f"trying {len(drawn)} settings of {kind.name}: {', '.join(wanted)}", err=True)
+    say(
+        message(
+            "trying {num_drawn} settings of {name}: {wanted}",
+            num_drawn=len(drawn),
+            name=kind.name,
+            wanted=", ".join(wanted),
+        ),
+        err=True,
+    )
     study.begin()
     with _watching(study):
         found = search(
@@ -76,17 +85,25 @@ def tune_files(
     try:
         draw(found, os.path.join(home, "settings.svg"))
     except MissingPlotExtraError as error:
-        say(f"no picture: {error}", err=True)
+        say(message("no picture: {error}", error=error), err=True)
     with open(study.model_path(found.best.settings, found.best.passes), "rb") as stream, open_target(output) as target:
         target.write(stream.read())
     if failed := [record for record in found.records if record.error]:
         tried = ", ".join(f"{name}={value}" for name, value in failed[0].settings.items())
-        say(f"trials that failed: {len(failed)}; the first, {tried}: {failed[0].error}", err=True)
+        say(
+            message(
+                "trials that failed: {num_failed}; the first, {tried}: {error}",
+                num_failed=len(failed),
+                tried=tried,
+                error=failed[0].error,
+            ),
+            err=True,
+        )
     explained = shares(found)
     if explained and len(drawn) >= ENOUGH:
         parts = ", ".join(f"{name} {100 * share:.0f} %" for name, share in explained.items())
-        say(f"what the scores depend on: {parts}", err=True)
-    say(f"wrote {output}; all trials are in {home}", err=True)
+        say(message("what the scores depend on: {parts}", parts=parts), err=True)
+    say(message("wrote {output}; all trials are in {home}", output=output, home=home), err=True)
     return table(found, SHOWN)
 
 
@@ -102,7 +119,14 @@ def _watching(study: Study) -> Iterator[None]:
             scores = [record.score for record in records if not math.isnan(record.score)]
             if len(records) > before and scores:
                 before = len(records)
-                say(f"{before} trainings are done, the best score is {100 * max(scores):.2f}", err=True)
+                say(
+                    message(
+                        "{before} trainings are done, the best score is {scores:.2f}",
+                        before=before,
+                        scores=100 * max(scores),
+                    ),
+                    err=True,
+                )
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable
@@ -10,11 +11,14 @@ from typing import TextIO
 
 import click
 
-from tagline.cli.language import cells, phrase, wrapped
 from tagline.errors import visible
+from tagline.messages import message
 
 NARROW = 60  # a terminal with fewer columns has the texts of options below their names
 TITLE, NAME, ERROR = "1", "1;36", "1;31"
+
+# A word or a Chinese character, with the signs that must not end a line or begin one, and the blanks behind it.
+_PIECES = re.compile(r"[（《“]*(?:[^\s\u2e80-\uffff]+|[\u2e80-\uffff])[，。；：、）！？》”]*\s*|\s+")
 
 
 class Page(click.HelpFormatter):
@@ -89,5 +93,31 @@ def complain(error: click.UsageError) -> None:
     if sys.stderr is None or error.ctx is None:
         return
     path = error.ctx.command_path
-    said = f"{Page(sys.stderr).styled(f'{path}:', ERROR)} {visible(phrase(error.format_message()))}"
-    print(error.ctx.get_usage(), said, phrase(f"Try '{path} --help' for help."), sep="\n", file=sys.stderr, flush=True)
+    said = f"{Page(sys.stderr).styled(f'{path}:', ERROR)} {visible(error.format_message())}"
+    help = message("Try '{command} --help' for help.", command=path)
+    print(error.ctx.get_usage(), said, help, sep="\n", file=sys.stderr, flush=True)
+
+
+def cells(text: str) -> int:
+    """Count the columns of a terminal that a text takes; a Chinese character has two.
+
+    >>> cells("CRF"), cells("标注，")
+    (3, 6)
+    """
+    return len(text) + sum(sign > "\u2e80" for sign in text)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Break a text into lines of so many cells: at blanks, and beside Chinese characters.
+
+    >>> wrapped("one exact engine", 10), wrapped("标注（CRF）的句子。", 10)
+    (['one exact', 'engine'], ['标注', '（CRF）的', '句子。'])
+    """
+    lines = [""]
+    for piece in _PIECES.findall(text):
+        if lines[-1] and cells((lines[-1] + piece).rstrip()) > width:
+            lines.append("")
+        while cells(piece.rstrip()) > width:  # an address, on a narrow terminal
+            lines[-1:], piece = [lines[-1] + piece[:width], ""], piece[width:]
+        lines[-1] += piece
+    return [line.rstrip() for line in lines]

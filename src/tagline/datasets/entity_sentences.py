@@ -10,6 +10,7 @@ from tagline.checks import check_choice, check_whole
 from tagline.datasets.chinese import CHINESE
 from tagline.datasets.drawing import Draw, Language
 from tagline.datasets.english import ENGLISH
+from tagline.messages import message
 from tagline.ragged import offsets_of
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 
@@ -48,7 +49,7 @@ def make_entities(num_sentences: int = 2000, seed: int = 0, language: str = "mix
     """
     check_choice("language", language, LANGUAGES)
     check_choice("split", split, SPLITS)
-    check_whole("num_sentences", num_sentences, 0, wanted="0 or more")
+    check_whole("num_sentences", num_sentences, 0, wanted=message("0 or more"))
     draw = Draw(f"tagline entities {seed} {language} {split}", SPLITS.index(split))
     languages = [(chosen, _patterns(chosen, split)) for chosen in LANGUAGES[language]]
     return _corpus([_sentence(*languages[n % len(languages)], draw) for n in range(num_sentences)])

@@ -45,7 +45,8 @@ def new_figure(width: float, height: float, *, own: bool = False) -> Figure:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
         raise MissingPlotExtraError(
-            f"plots: expected matplotlib, got no module {error.name}; install it with: pip install 'tagline[plot]'"
+            "plots: expected matplotlib, got no module {name}; install it with: pip install 'tagline[plot]'",
+            name=error.name,
         ) from None
     if not own and notebook() is not None:
         from matplotlib import pyplot
@@ -66,7 +67,12 @@ def kind_of(path: Path, kinds: Sequence[str] = KINDS, argument: str = "path") ->
     kind = os.path.splitext(name)[1][1:].lower()
     if kind not in kinds:
         endings = ", ".join(f".{kind}" for kind in kinds)
-        raise InputError(f"{argument}: the ending of a picture's name says its kind, one of {endings}; got {name!r}")
+        raise InputError(
+            "{argument}: the ending of a picture's name says its kind, one of {endings}; got {name!r}",
+            argument=argument,
+            endings=endings,
+            name=name,
+        )
     return kind
 
 

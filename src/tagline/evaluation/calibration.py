@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from tagline.checks import check_choice, check_whole
 from tagline.drawing.result_tables import Readable
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.types import BoolArray, Float64Array, IntArray
 
 BINNINGS = ("width", "mass")
@@ -69,10 +70,16 @@ class Reliability(Readable):
 
     def text(self) -> str:
         """Return the errors, then a table of the bins."""
-        lines = [
-            f"{self.num_answers} answers; ECE: {self.ece:.4f}; MCE: {self.mce:.4f}; Brier: {self.brier:.4f} "
-            f"(bins of equal {self.binning})",
-            "confidence       answers    mean   right",
+        lines: list[str] = [
+            message(
+                "{num_answers} answers; ECE: {ece:.4f}; MCE: {mce:.4f}; Brier: {brier:.4f} (bins of equal {binning})",
+                num_answers=self.num_answers,
+                ece=self.ece,
+                mce=self.mce,
+                brier=self.brier,
+                binning=self.binning,
+            ),
+            message("confidence       answers    mean   right"),
         ]
         for low, high, count, mean, right in zip(
             self.low, self.high, self.count, self.confidence, self.accuracy, strict=True
@@ -103,7 +110,12 @@ def reliability(confidence: ArrayLike, correct: ArrayLike, *, bins: int = 10, bi
     p = _probabilities("confidence", confidence, 1)
     right = np.asarray(correct)
     if right.shape != p.shape or (right.size and not np.isin(right, (0, 1)).all()):
-        raise InputError(f"correct: expected {len(p)} values, true or false, got {right.dtype} {list(right.shape)}")
+        raise InputError(
+            "correct: expected {num_p} values, true or false, got {dtype} {shape}",
+            num_p=len(p),
+            dtype=right.dtype,
+            shape=list(right.shape),
+        )
     check_whole("bins", bins, 1)
     check_choice("binning", binning, BINNINGS)
     order = np.argsort(p, kind="stable")
@@ -164,11 +176,16 @@ def gold_labels(gold: ArrayLike, N: int, L: int) -> IntArray:
     if labels.size == 0:
         labels = labels.astype(np.int64)
     if labels.shape != (N,) or labels.dtype.kind not in "iu":
-        raise InputError(f"gold: expected {N} label numbers, one a token, got {labels.dtype} {list(labels.shape)}")
+        raise InputError(
+            "gold: expected {N} label numbers, one a token, got {dtype} {shape}",
+            N=N,
+            dtype=labels.dtype,
+            shape=list(labels.shape),
+        )
     wrong: BoolArray = (labels < 0) | (labels >= L)
     if wrong.any():
         n = int(np.flatnonzero(wrong)[0])
-        raise InputError(f"gold[{n}]: expected a label from 0 to {L - 1}, got {labels[n]}")
+        raise InputError("gold[{n}]: expected a label from 0 to {last}, got {got}", n=n, last=L - 1, got=labels[n])
     return labels.astype(np.int64)
 
 
@@ -177,7 +194,9 @@ def _distributions(probabilities: ArrayLike, gold: ArrayLike) -> tuple[Float64Ar
     sums = p.sum(axis=1)
     wrong = np.flatnonzero(np.abs(sums - 1) > SUM_TOLERANCE)
     if len(wrong):
-        raise InputError(f"probabilities[{wrong[0]}]: expected a row that sums to 1, got {sums[wrong[0]]:.6g}")
+        raise InputError(
+            "probabilities[{wrong}]: expected a row that sums to 1, got {got:.6g}", wrong=wrong[0], got=sums[wrong[0]]
+        )
     return p, gold_labels(gold, *p.shape)
 
 
@@ -185,9 +204,14 @@ def _probabilities(name: str, values: ArrayLike, ndim: int) -> Float64Array:
     p = np.asarray(values, np.float64)
     if p.ndim != ndim:
         shape = "[answers]" if ndim == 1 else "[tokens, labels]"
-        raise InputError(f"{name}: expected shape {shape}, got {list(p.shape)}")
+        raise InputError("{name}: expected shape {shape}, got {got}", name=name, shape=shape, got=list(p.shape))
     wrong = np.argwhere(~((p >= 0) & (p <= 1 + SUM_TOLERANCE)))  # NaN too
     if len(wrong):
         where = ", ".join(map(str, wrong[0]))
-        raise InputError(f"{name}[{where}]: expected a probability from 0 to 1, got {p[tuple(wrong[0])]}")
+        raise InputError(
+            "{name}[{where}]: expected a probability from 0 to 1, got {got}",
+            name=name,
+            where=where,
+            got=p[tuple(wrong[0])],
+        )
     return np.minimum(p, 1.0)

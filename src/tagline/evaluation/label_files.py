@@ -15,6 +15,7 @@ from tagline.errors import InputError
 from tagline.evaluation.alignment import align
 from tagline.evaluation.matching import rule_for_labels
 from tagline.evaluation.report import SEGMENTATION_RULE, Report, evaluate
+from tagline.messages import message
 from tagline.ragged import row_of
 from tagline.readers import format_of, read
 from tagline.readers.blocks import read_lines
@@ -87,7 +88,9 @@ def evaluate_files(
 
 def _rule(scheme: str | None, strict: bool, script: bool) -> str:
     if script and (strict or scheme):
-        raise InputError(f"--conlleval: expected no {'--strict' if strict else '--scheme'} beside it, got both")
+        raise InputError(
+            "--conlleval: expected no {value} beside it, got both", value="--strict" if strict else "--scheme"
+        )
     if script or scheme:
         return ("strict" if strict else "conlleval") + (f":{scheme}" if scheme else "")
     return "strict" if strict else "auto"
@@ -107,7 +110,9 @@ def read_training_words(path: PathLike, encoding: str = "utf-8") -> set[str]:
     form = "columns" if looks_like(lines) == COLUMNS and not is_segmented(lines) else "words"
     corpus = _read(path, encoding, form)
     if TAG not in corpus.columns:
-        raise InputError(f"{path}: expected segmented text, or characters with the tags of words, got one column")
+        raise InputError(
+            "{path}: expected segmented text, or characters with the tags of words, got one column", path=path
+        )
     return {word for sentence in words_of_sentences(corpus) for word in sentence}
 
 
@@ -125,27 +130,30 @@ def read_pair(
 ) -> tuple[Corpus, Column]:
     """Read a corpus whose column ``tag`` is gold, and the predicted labels of its tokens."""
     if form not in FORMS:
-        raise InputError(f"format: expected {' or '.join(FORMS)}, got {form!r}")
+        raise InputError("format: expected {forms}, got {form!r}", forms=message(" or ").join(FORMS), form=form)
     if form == "words" and predicted is None:
-        raise InputError(f"{gold}: expected a second file with the words that were found, got one; name both")
+        raise InputError("{gold}: expected a second file with the words that were found, got one; name both", gold=gold)
     corpus = _read(gold, encoding, form)
     if predicted is not None:
         corpus = corpus.with_column(TAG, last_column(corpus))
         return corpus, last_column(read_checked(predicted, corpus, encoding, form))
     if len(corpus.names) < 2:
-        raise InputError(f"{gold}: expected gold and predicted labels in the last two columns, got one column")
+        raise InputError(
+            "{gold}: expected gold and predicted labels in the last two columns, got one column", gold=gold
+        )
     if _are_lines_of_json(gold, form):
         return corpus.with_column(TAG, _gold_tags(gold, encoding, corpus)), last_column(corpus)
     labels, guesses = corpus.column(corpus.names[-2]), last_column(corpus)
     if looks_like(first_lines(corpus)) == TEXT:
         raise InputError(
-            f"{gold}: this looks like text, a sentence a line; name a file with a token and its tags a line"
+            "{gold}: this looks like text, a sentence a line; name a file with a token and its tags a line", gold=gold
         )
     if not _are_rivals(labels, guesses):
         raise InputError(
-            f"{gold}: the last column has tags, but the one before it does not have such tags: there are no "
-            "predictions to score; name a second file with them, or tag this one first: tagline tag -m MODEL FILE | "
-            "tagline eval -"
+            "{gold}: the last column has tags, but the one before it does not have such tags: there are no "
+            "predictions to score; name a second file with them, or tag this one first: tagline tag -m MODEL FILE "
+            "| tagline eval -",
+            gold=gold,
         )
     return corpus.with_column(TAG, labels), guesses
 
@@ -160,8 +168,9 @@ def _gold_tags(path: PathLike, encoding: str, corpus: Corpus) -> Column:
     rows = [item.get("gold_tags") for item in items]
     if not all(isinstance(row, list) and len(row) == count for row, count in zip(rows, corpus.lengths, strict=True)):
         raise InputError(
-            f"{path}: expected gold_tags beside the tags of each sentence, got some without: there are no predictions "
-            "to score; name a second file with them"
+            "{path}: expected gold_tags beside the tags of each sentence, got some without: there are no "
+            "predictions to score; name a second file with them",
+            path=path,
         )
     return Column.of(str(tag) for row in rows for tag in row)
 
@@ -187,8 +196,12 @@ def read_checked(path: PathLike, gold: Corpus, encoding: str, form: str = "colum
             n = int(wrong[0])
             b = row_of(pair.offsets, n)
             raise InputError(
-                f"{corpus.place(b)}, token {n - int(pair.offsets[b])}: expected {words.labels[words.gold[n]]!r} as in "
-                f"gold ({gold.place(b)}), got {words.labels[words.predicted[n]]!r}"
+                "{place}, token {n}: expected {wanted!r} as in gold ({place2}), got {got!r}",
+                place=corpus.place(b),
+                n=n - int(pair.offsets[b]),
+                wanted=words.labels[words.gold[n]],
+                place2=gold.place(b),
+                got=words.labels[words.predicted[n]],
             )
     return corpus
 

@@ -121,7 +121,9 @@ def full_rule(pair: Aligned, rule: str) -> str:
     ``conlleval:<scheme>`` otherwise: the script does not know S, and joins a B to an E of the same type before it.
     """
     if not isinstance(rule, str):
-        raise InputError(f"rule: expected a name such as auto, conlleval or strict:IOB2, got {shown_value(rule)}")
+        raise InputError(
+            "rule: expected a name such as auto, conlleval or strict:IOB2, got {rule}", rule=shown_value(rule)
+        )
     if rule == CONLLEVAL:
         _check_script(pair)
     if rule not in (AUTO, STRICT):
@@ -136,8 +138,8 @@ def full_rule(pair: Aligned, rule: str) -> str:
     if rule == AUTO and letters <= SCRIPT_LETTERS:
         return CONLLEVAL
     raise InputError(
-        f"labels: expected those of a known tag scheme, got others: {detection.reason}; name the scheme, or score "
-        "tokens only"
+        "labels: expected those of a known tag scheme, got others: {reason}; name the scheme, or score tokens only",
+        reason=detection.reason,
     )
 
 
@@ -146,8 +148,9 @@ def _check_script(pair: Aligned) -> None:
     for label in pair.labels:
         if len(label) == 1 and label in FOREIGN_LETTERS:
             raise InputError(
-                f"rule conlleval: expected B, I, E, O or tags with a type, as the CoNLL script reads, got {label!r}; "
-                "the rule auto reads it by its scheme"
+                "rule conlleval: expected B, I, E, O or tags with a type, as the CoNLL script reads, got "
+                "{label!r}; the rule auto reads it by its scheme",
+                label=label,
             )
 
 

@@ -26,6 +26,7 @@ from tagline.drawing.result_tables import Readable
 from tagline.errors import InputError
 from tagline.evaluation.alignment import Labellings, align, columns_of
 from tagline.evaluation.matching import AUTO, PlacedSpans, SpanPair, pair_spans
+from tagline.messages import message
 from tagline.readers.corpus import TOKEN, Column, Corpus
 from tagline.types import IntArray
 
@@ -77,8 +78,12 @@ class Mistake(Readable):
     def text(self) -> str:
         """Return one line, such as ``sentence 3: PER "Anna" found as PER "Anna Berg"``."""
         gold, predicted = ("" if span is None else self._show(span) for span in (self.gold, self.predicted))
-        verdicts = {"missed": f"{gold} missed", "spurious": f"{predicted} is nothing in gold"}
-        return f"sentence {self.sentence}: {verdicts.get(self.kind, f'{gold} found as {predicted}')}"
+        number = self.sentence
+        if self.kind == "missed":
+            return message("sentence {number}: {gold} missed", number=number, gold=gold)
+        if self.kind == "spurious":
+            return message("sentence {number}: {predicted} is nothing in gold", number=number, predicted=predicted)
+        return message("sentence {number}: {gold} found as {predicted}", number=number, gold=gold, predicted=predicted)
 
     def _show(self, span: FoundSpan) -> str:
         words = f'"{" ".join(self.tokens[span.start : span.end])}"' if self.tokens else f"{span.start}–{span.end}"
@@ -112,7 +117,12 @@ class Mistakes(Readable):
         """Say in one line what there is."""
         wrong = {kind: max(side.get(kind, 0) for side in (self.gold, self.predicted)) for kind in KINDS}
         mistakes = ", ".join(f"{count} {kind}" for kind, count in wrong.items() if count)
-        return f"{self.gold['correct']} of {sum(self.gold.values())} gold spans correct; {mistakes or 'no mistakes'}"
+        return message(
+            "{correct} of {gold} gold spans correct; {remedy}",
+            correct=self.gold["correct"],
+            gold=sum(self.gold.values()),
+            remedy=mistakes or message("no mistakes"),
+        )
 
     def text(self) -> str:
         """Return a table of counts, then the examples."""
@@ -173,7 +183,11 @@ def words_of(tokens: Labellings | None, num_tokens: int) -> Column | None:
     else:
         column, _ = columns_of("tokens", tokens)
     if len(column) != num_tokens:
-        raise InputError(f"tokens: expected {num_tokens}, one for each label, got {len(column)}")
+        raise InputError(
+            "tokens: expected {num_tokens}, one for each label, got {num_column}",
+            num_tokens=num_tokens,
+            num_column=len(column),
+        )
     return column
 
 

@@ -25,6 +25,7 @@ from tagline.evaluation.segmentation import SegmentationScores, segmentation_of
 from tagline.evaluation.significance import Comparison, Interval, bootstrap_interval, compare
 from tagline.evaluation.span_scores import SpanScores, spans_of
 from tagline.evaluation.token_scores import TokenScores, tokens_of
+from tagline.messages import in_english, message
 from tagline.readers.words import SCHEME
 
 SEGMENTATION_RULE = f"{CONLLEVAL}:{SCHEME}"
@@ -119,7 +120,7 @@ class Report:
 
     def json(self, indent: int | None = 2) -> str:
         """Return `as_dict` as JSON."""
-        return json.dumps(self.as_dict(), ensure_ascii=False, indent=indent, allow_nan=False) + "\n"
+        return json.dumps(in_english(self.as_dict()), ensure_ascii=False, indent=indent, allow_nan=False) + "\n"
 
     def html(self, title: str = "Evaluation") -> str:
         """Return one HTML page that needs nothing else."""
@@ -161,8 +162,10 @@ def evaluate(
     spans = None if rule is None else pair_spans(pair, rule)
     if training_words is not None and (spans is None or spans.rule != SEGMENTATION_RULE):
         raise InputError(
-            f"training_words: expected tags that mark words without types ({SCHEME}), to tell which are unknown, got "
-            f"{'labels of tokens' if spans is None else f'those of the rule {spans.rule}'}"
+            "training_words: expected tags that mark words without types ({scheme}), to tell which are unknown, "
+            "got {got}",
+            scheme=SCHEME,
+            got=message("labels of tokens") if spans is None else message("those of the rule {rule}", rule=spans.rule),
         )
     if spans is None:
         return Report(tokens_of(pair))
@@ -208,11 +211,22 @@ def _headline(report: Report) -> str:
     >>> _headline(evaluate([["B-PER", "O"]], [["B-PER", "O"]]))
     'F1 100.00, precision 100.00, recall 100.00, 1 gold spans; accuracy 100.00 of 2 tokens'
     """
-    tokens = f"accuracy {100 * report.tokens.accuracy:.2f} of {report.tokens.num_tokens:,} tokens"
+    tokens = message(
+        "accuracy {accuracy:.2f} of {num_tokens:,} tokens",
+        accuracy=100 * report.tokens.accuracy,
+        num_tokens=report.tokens.num_tokens,
+    )
     if report.spans is None:
         return tokens
     precision, recall, f1, gold = _figures(report.spans.overall)
-    return f"F1 {f1}, precision {precision}, recall {recall}, {gold} gold spans; {tokens}"
+    return message(
+        "F1 {f1}, precision {precision}, recall {recall}, {gold} gold spans; {tokens}",
+        f1=f1,
+        precision=precision,
+        recall=recall,
+        gold=gold,
+        tokens=tokens,
+    )
 
 
 def _score_rows(report: Report) -> list[tuple[str, tuple[str, ...]]]:

@@ -19,6 +19,7 @@ from tagline.errors import InputError
 from tagline.evaluation.alignment import Aligned, Labellings, align
 from tagline.evaluation.mistakes import words_of
 from tagline.evaluation.scores import Score
+from tagline.messages import message
 from tagline.ragged import offsets_of
 from tagline.readers.corpus import Column
 from tagline.readers.words import word_begins
@@ -73,13 +74,27 @@ class SegmentationScores(Readable):
         """Return the scores in one or two lines."""
         words = self.words
         lines = [
-            f"{words.gold} words; found: {words.found}; correct: {words.correct}; "
-            f"precision: {100 * self.precision:.2f}%; recall: {100 * self.recall:.2f}%; F1: {100 * self.f1:.2f}"
+            message(
+                "{gold} words; found: {found}; correct: {correct}; precision: {precision:.2f}%; recall: "
+                "{recall:.2f}%; F1: {f1:.2f}",
+                gold=words.gold,
+                found=words.found,
+                correct=words.correct,
+                precision=100 * self.precision,
+                recall=100 * self.recall,
+                f1=100 * self.f1,
+            )
         ]
         if self.oov is not None and self.iv is not None:
             lines.append(
-                f"recall of {self.oov[1]} words that are not in the training text: "
-                f"{100 * (self.oov_recall or 0):.2f}%; of {self.iv[1]} that are: {100 * (self.iv_recall or 0):.2f}%"
+                message(
+                    "recall of {oov} words that are not in the training text: {oov_recall:.2f}%; of {iv} that "
+                    "are: {iv_recall:.2f}%",
+                    oov=self.oov[1],
+                    oov_recall=100 * (self.oov_recall or 0),
+                    iv=self.iv[1],
+                    iv_recall=100 * (self.iv_recall or 0),
+                )
             )
         return "\n".join(lines) + "\n"
 

@@ -21,6 +21,7 @@ from tagline.drawing.result_tables import Readable
 from tagline.errors import InputError
 from tagline.evaluation.alignment import Labellings, align
 from tagline.evaluation.matching import AUTO, pair_spans
+from tagline.messages import message
 from tagline.types import Float64Array, IntArray
 
 METHODS = ("randomisation", "bootstrap")
@@ -58,9 +59,15 @@ class Interval(Readable):
 
     def text(self) -> str:
         """Return one line."""
-        return (
-            f"{self.metric}: {100 * self.value:.2f}, {100 * self.level:g}% interval "
-            f"{100 * self.low:.2f} to {100 * self.high:.2f} ({self.resamples} resamples of the sentences)\n"
+        return message(
+            "{metric}: {value:.2f}, {level:g}% interval {low:.2f} to {high:.2f} ({resamples} resamples of the "
+            "sentences)\n",
+            metric=self.metric,
+            value=100 * self.value,
+            level=100 * self.level,
+            low=100 * self.low,
+            high=100 * self.high,
+            resamples=self.resamples,
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -102,10 +109,16 @@ class Comparison(Readable):
 
     def text(self) -> str:
         """Return one line."""
-        return (
-            f"{self.metric}: {100 * self.first:.2f} and {100 * self.second:.2f}, difference "
-            f"{100 * self.difference:+.2f}, p = {self.p_value:.4g} "
-            f"(two-sided, {self.method}, {self.resamples} draws)\n"
+        return message(
+            "{metric}: {first:.2f} and {second:.2f}, difference {difference:+.2f}, p = {p_value:.4g} "
+            "(two-sided, {method}, {resamples} draws)\n",
+            metric=self.metric,
+            first=100 * self.first,
+            second=100 * self.second,
+            difference=100 * self.difference,
+            p_value=self.p_value,
+            method=self.method,
+            resamples=self.resamples,
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -141,7 +154,7 @@ def bootstrap_interval(
     """
     rows = _checked("counts", counts)
     _check_options(metric, resamples)
-    check_number("level", level, above=0, below=1, wanted="a number between 0 and 1")
+    check_number("level", level, above=0, below=1, wanted=message("a number between 0 and 1"))
     totals = _bootstrap(rows, resamples, seed)  # [R, 3]
     low, high = np.quantile(score(totals, metric), [(1 - level) / 2, (1 + level) / 2])
     value = float(score(rows.sum(axis=0), metric))
@@ -177,12 +190,19 @@ def compare(
     _check_options(metric, resamples)
     check_choice("method", method, METHODS)
     if len(first_counts) != len(second_counts):
-        raise InputError(f"second: expected {len(first_counts)} sentences as in first, got {len(second_counts)}")
+        raise InputError(
+            "second: expected {num_first_counts} sentences as in first, got {num_second_counts}",
+            num_first_counts=len(first_counts),
+            num_second_counts=len(second_counts),
+        )
     unequal = np.flatnonzero(first_counts[:, 2] != second_counts[:, 2])
     if len(unequal):
         b = int(unequal[0])
         raise InputError(
-            f"second, sentence {b}: expected {first_counts[b, 2]} gold spans as in first, got {second_counts[b, 2]}"
+            "second, sentence {b}: expected {wanted} gold spans as in first, got {got}",
+            b=b,
+            wanted=first_counts[b, 2],
+            got=second_counts[b, 2],
         )
     scores = float(score(first_counts.sum(axis=0), metric)), float(score(second_counts.sum(axis=0), metric))
     observed = scores[1] - scores[0]
@@ -243,12 +263,20 @@ def _checked(name: str, counts: ArrayLike) -> IntArray:
     if rows.size == 0:
         rows = rows.reshape(0, 3).astype(np.int64)
     if rows.ndim != 2 or rows.shape[1] != 3 or rows.dtype.kind not in "iu":
-        raise InputError(f"{name}: expected integers [sentences, 3], got {rows.dtype} {list(rows.shape)}")
+        raise InputError(
+            "{name}: expected integers [sentences, 3], got {dtype} {shape}",
+            name=name,
+            dtype=rows.dtype,
+            shape=list(rows.shape),
+        )
     wrong = np.flatnonzero((rows < 0).any(axis=1) | (rows[:, 0] > rows[:, 1:].min(axis=1)))
     if len(wrong):
         b = int(wrong[0])
         raise InputError(
-            f"{name}, sentence {b}: expected correct ≤ found and gold, none negative, got {rows[b].tolist()}"
+            "{name}, sentence {b}: expected correct ≤ found and gold, none negative, got {rows}",
+            name=name,
+            b=b,
+            rows=rows[b].tolist(),
         )
     return rows.astype(np.int64)
 

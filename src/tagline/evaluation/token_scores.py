@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from tagline.drawing.result_tables import Readable
 from tagline.evaluation.alignment import Aligned, Labellings, align
 from tagline.evaluation.scores import Score
+from tagline.messages import message
 from tagline.types import IntArray
 
 
@@ -66,9 +67,14 @@ class TokenScores(Readable):
     def text(self) -> str:
         """Return a table of the labels."""
         width = max([5, *map(len, self.labels)])
-        lines = [
-            f"{self.num_tokens} tokens; accuracy: {100 * self.accuracy:.2f}%; macro F1: {100 * self.macro_f1:.2f}",
-            f"{'label':<{width}}  precision   recall      F1  support",
+        lines: list[str] = [
+            message(
+                "{num_tokens} tokens; accuracy: {accuracy:.2f}%; macro F1: {macro_f1:.2f}",
+                num_tokens=self.num_tokens,
+                accuracy=100 * self.accuracy,
+                macro_f1=100 * self.macro_f1,
+            ),
+            message("{label}  precision   recall      F1  support", label=f"{'label':<{width}}"),
         ]
         for label, score in self.by_label.items():
             p, r, f = 100 * score.precision, 100 * score.recall, 100 * score.f1

@@ -54,7 +54,12 @@ def read_sizes(path: PathLike) -> list[int]:
     for number, line in read_lines(path):
         if line.strip():
             if not line.strip().isdecimal() or len(line.strip()) > MOST_DIGITS:
-                raise InputError(f"{name_of(path)}:{number}: expected a number of sentences, got {shown(line)}")
+                raise InputError(
+                    "{path}:{number}: expected a number of sentences, got {line}",
+                    path=name_of(path),
+                    number=number,
+                    line=shown(line),
+                )
             sizes.append(int(line))
     return sizes
 
@@ -69,14 +74,21 @@ def named_documents(text: str, corpus: Corpus, name: str = "--documents") -> str
         return text
     if not os.path.isfile(text):
         raise InputError(
-            f"{name}: expected a column ({', '.join(corpus.names)}) or a file with the number of sentences of each "
-            f"document, got {shown_value(text)}; there is no such file"
+            "{name}: expected a column ({names}) or a file with the number of sentences of each document, got "
+            "{text}; there is no such file",
+            name=name,
+            names=", ".join(corpus.names),
+            text=shown_value(text),
         )
     sizes = read_sizes(text)
     if sum(sizes) != len(corpus):
         raise InputError(
-            f"{name}: expected numbers that add up to {len(corpus)}, the sentences of {corpus.source}, got "
-            f"{sum(sizes)} in {text}"
+            "{name}: expected numbers that add up to {num_corpus}, the sentences of {source}, got {sizes} in {text}",
+            name=name,
+            num_corpus=len(corpus),
+            source=corpus.source,
+            sizes=sum(sizes),
+            text=text,
         )
     return sizes
 
@@ -111,8 +123,11 @@ def stated_documents(corpus: Corpus, documents: Any = None, name: str = "documen
         sizes = sizes.astype(np.int64)
         if (sizes < 0).any() or sizes.sum() != B:
             raise InputError(
-                f"{name}: expected how many sentences each document has, {B} in all, or the name of a column, got "
-                f"{shown_value(documents)}"
+                "{name}: expected how many sentences each document has, {B} in all, or the name of a column, got "
+                "{documents}",
+                name=name,
+                B=B,
+                documents=shown_value(documents),
             )
         return np.repeat(np.arange(len(sizes)), sizes)
     tokens = corpus.column(_token_column(corpus))

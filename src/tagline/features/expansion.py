@@ -21,6 +21,7 @@ from tagline.features.templates.lines import TemplateLine
 from tagline.features.templates.macros import Derivation, Macro
 from tagline.features.templates.template import Template
 from tagline.features.vocabulary import MOST_NAMES, Vocabulary
+from tagline.messages import message
 from tagline.readers.corpus import TAG, Column, Corpus, Ids
 from tagline.types import IntArray
 
@@ -72,19 +73,28 @@ def expand(
 def _check_options(
     template: Template, vocabularies: Vocabularies | None, min_frequency: int, hash_bits: int | None
 ) -> None:
-    check_whole("min_frequency", min_frequency, 0, 2**62, wanted="0 or more")
-    check_whole("hash_bits", hash_bits, 1, MOST_HASH_BITS, optional=True, wanted=f"1 to {MOST_HASH_BITS}")
+    check_whole("min_frequency", min_frequency, 0, 2**62, wanted=message("0 or more"))
+    check_whole(
+        "hash_bits",
+        hash_bits,
+        1,
+        MOST_HASH_BITS,
+        optional=True,
+        wanted=message("1 to {most_hash_bits}", most_hash_bits=MOST_HASH_BITS),
+    )
     if min_frequency > 1 and (vocabularies or hash_bits):
         raise InputError(
-            f"min_frequency: expected 1 where names are {'known' if vocabularies else 'hashed'}, got {min_frequency}; "
-            "only new vocabularies are counted"
+            "min_frequency: expected 1 where names are {value}, got {min_frequency}; only new vocabularies are counted",
+            value="known" if vocabularies else "hashed",
+            min_frequency=min_frequency,
         )
     if vocabularies and hash_bits:
         raise InputError("hash_bits: expected None where vocabularies are given, got a number; hashing needs no names")
     if vocabularies and template.has_edges and vocabularies[1] is None:
         raise InputError(
-            f"vocabularies: expected one for edges, got None; {template.source} has B lines with macros, so it is not "
-            "the template that they were made with"
+            "vocabularies: expected one for edges, got None; {source} has B lines with macros, so it is not the "
+            "template that they were made with",
+            source=template.source,
         )
 
 
@@ -134,7 +144,9 @@ def unicode_words() -> Iterator[None]:
     try:
         yield
     except UnicodeEncodeError as error:
-        raise InputError(f"words: expected Unicode text, got {error.object!r} with a lone surrogate") from None
+        raise InputError(
+            "words: expected Unicode text, got {object!r} with a lone surrogate", object=error.object
+        ) from None
 
 
 def _key_and_row(macro: Macro) -> tuple[Derivation | Macro, int]:
@@ -167,7 +179,7 @@ def _placed_source(macro: Macro, column: Column, offsets: IntArray) -> Source:
 def compact(column: Column) -> Column:
     """Return the column with its own words only: a slice of a corpus shares the vocabulary of the whole."""
     if column.ids.min(initial=0) < 0 or column.ids.max(initial=-1) >= len(column.vocabulary):
-        raise InputError(f"ids: expected numbers of words, 0 to {len(column.vocabulary) - 1}, got others")
+        raise InputError("ids: expected numbers of words, 0 to {last}, got others", last=len(column.vocabulary) - 1)
     if len(column.vocabulary) <= 4 * len(column.ids) + 64:
         return column
     used, ids = np.unique(column.ids, return_inverse=True)

@@ -26,6 +26,7 @@ from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Expanded, Features
 from tagline.features.expansion import MOST_HASH_BITS
 from tagline.features.vocabulary import Vocabulary
+from tagline.messages import message
 from tagline.ragged import offsets_of
 from tagline.types import IntArray
 
@@ -73,12 +74,20 @@ def items_to_features(
 
 
 def _check_options(vocabularies: object, min_frequency: float, hash_bits: int | None) -> None:
-    check_whole("hash_bits", hash_bits, 1, MOST_HASH_BITS, optional=True, wanted=f"1 to {MOST_HASH_BITS}")
+    check_whole(
+        "hash_bits",
+        hash_bits,
+        1,
+        MOST_HASH_BITS,
+        optional=True,
+        wanted=message("1 to {most_hash_bits}", most_hash_bits=MOST_HASH_BITS),
+    )
     check_number("min_frequency", min_frequency)
     if min_frequency > 0 and (vocabularies is not None or hash_bits is not None):
         raise InputError(
-            f"min_frequency: expected 0 where names are {'hashed' if vocabularies is None else 'known'}, got "
-            f"{min_frequency}; only new vocabularies are counted"
+            "min_frequency: expected 0 where names are {value}, got {min_frequency}; only new vocabularies are counted",
+            value="hashed" if vocabularies is None else "known",
+            min_frequency=min_frequency,
         )
     if hash_bits is not None and vocabularies is not None and any(names is not None for names in _pair(vocabularies)):
         raise InputError("hash_bits: expected no vocabularies beside it, got some; hashed names need none")
@@ -89,7 +98,9 @@ def _check_options(vocabularies: object, min_frequency: float, hash_bits: int | 
 def _pair(vocabularies: Any) -> tuple[object, object]:
     pair = isinstance(vocabularies, tuple) and len(vocabularies) == 2
     if not pair or not all(names is None or isinstance(names, Vocabulary) for names in vocabularies):
-        raise InputError(f"vocabularies: expected a pair (of X, of edges), got {shown_value(vocabularies)}")
+        raise InputError(
+            "vocabularies: expected a pair (of X, of edges), got {vocabularies}", vocabularies=shown_value(vocabularies)
+        )
     return vocabularies  # type: ignore[no-any-return]
 
 
@@ -109,7 +120,9 @@ def _numbered(
     except TypeError as error:  # what says that it can be gone through, and cannot
         reason = str(error).partition("\n")[0]
         raise InputError(
-            f"{name}: expected a list of sentences, each a list of tokens, got others ({reason})"
+            "{name}: expected a list of sentences, each a list of tokens, got others ({reason})",
+            name=name,
+            reason=reason,
         ) from None
     attributes = Attributes(attribute_offsets, ids, values)
     if built is None:
@@ -137,9 +150,16 @@ def _frequent(attributes: Attributes, names: Vocabulary, least: float) -> tuple[
 
 def _check_same_shape(offsets: IntArray, edge_offsets: IntArray) -> None:
     if len(offsets) != len(edge_offsets):
-        raise InputError(f"edges: expected {len(offsets) - 1} sentences, as in X, got {len(edge_offsets) - 1}")
+        raise InputError(
+            "edges: expected {last} sentences, as in X, got {got}", last=len(offsets) - 1, got=len(edge_offsets) - 1
+        )
     lengths, edge_lengths = np.diff(offsets), np.diff(edge_offsets)
     wrong = np.flatnonzero(lengths != edge_lengths)
     if len(wrong):
         b = int(wrong[0])
-        raise InputError(f"edges of sentence {b}: expected {lengths[b]} tokens, as in X, got {edge_lengths[b]}")
+        raise InputError(
+            "edges of sentence {b}: expected {wanted} tokens, as in X, got {got}",
+            b=b,
+            wanted=lengths[b],
+            got=edge_lengths[b],
+        )

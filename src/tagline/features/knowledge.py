@@ -59,12 +59,16 @@ class Knowledge:
             template = Template.parse(text, template.source)
         if template.num_tables > len(self.clusters):
             raise InputError(
-                f"clusters: expected {template.num_tables} tables, which {template.source} looks at, got "
-                f"{len(self.clusters)}; pass clusters="
+                "clusters: expected {num_tables} tables, which {source} looks at, got {num_clusters}; pass clusters=",
+                num_tables=template.num_tables,
+                source=template.source,
+                num_clusters=len(self.clusters),
             )
         if template.vector_lines and self.vectors is None:
             raise InputError(
-                f"vectors: expected some, for {template.source} has the line {template.vector_lines[0].text}, got none"
+                "vectors: expected some, for {source} has the line {text}, got none",
+                source=template.source,
+                text=template.vector_lines[0].text,
             )
         return template.with_clusters(self.clusters)
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from tagline.checks import check_whole
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.ragged import entries_of, offsets_of
 from tagline.types import BoolArray, IntArray
 
@@ -211,14 +212,20 @@ class PieceTable:
         self._tokenizer = _by_words(tokenizer)
         self.num_pieces = 1 + max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
         if self.num_pieces > MOST_PIECES:
-            raise InputError(f"tokenizer: expected pieces by numbers below {MOST_PIECES}, got {self.num_pieces - 1}")
+            raise InputError(
+                "tokenizer: expected pieces by numbers below {most_pieces}, got {last}",
+                most_pieces=MOST_PIECES,
+                last=self.num_pieces - 1,
+            )
         for name, piece in (("unknown", unknown), ("padding", padding)):
             last = self.num_pieces - 1
-            check_whole(name, piece, 0, last, wanted=f"a piece of the tokenizer, 0 to {last}")
+            check_whole(name, piece, 0, last, wanted=message("a piece of the tokenizer, 0 to {last}", last=last))
         before, after = _special(self._tokenizer)
         least = len(before) + len(after) + 1
-        check_whole("max_length", max_length, least, wanted=f"{least} pieces or more, special ones too")
-        check_whole("stride", stride, 0, wanted="0 pieces of context or more")
+        check_whole(
+            "max_length", max_length, least, wanted=message("{least} pieces or more, special ones too", least=least)
+        )
+        check_whole("stride", stride, 0, wanted=message("0 pieces of context or more"))
         self.unknown = unknown
         self.window = Window(before, after, padding, max_length, stride)
 
@@ -226,7 +233,7 @@ class PieceTable:
         """Cut V words into pieces."""
         longest, unknown = self.window.longest_word, [self.unknown]
         inputs = [[word] for word in _encodable(vocabulary)]
-        with _asking("one that cuts any word into pieces"):
+        with _asking(message("one that cuts any word into pieces")):
             encoded = self._tokenizer.encode_batch(inputs, is_pretokenized=True, add_special_tokens=False)
         rows = [word.ids[:longest] or unknown for word in encoded]
         sizes = np.fromiter(map(len, rows), np.int64, len(rows))
@@ -242,7 +249,7 @@ class PieceTable:
         known = sorted(self._tokenizer.get_vocab(with_added_tokens=False).values())
         special = {*self._tokenizer.get_added_tokens_decoder(), self.window.padding, self.unknown}
         numbers = [piece for piece in known if piece not in special]
-        with _asking("one that writes any piece"):
+        with _asking(message("one that writes any piece")):
             words = self._tokenizer.decode_batch([[piece] for piece in numbers], skip_special_tokens=False)
         words = [word.strip() for word in words]
         cut = self.pieces(words)
@@ -271,9 +278,12 @@ def _by_words(text: str) -> Tokenizer:
         from tokenizers import Tokenizer
     except ImportError as error:
         raise ImportError(
-            f"sub-words need the package tokenizers ({error}); install it with: pip install 'tagline[transformers]'"
+            message(
+                "sub-words need the package tokenizers ({error}); install it with: pip install 'tagline[transformers]'",
+                error=error,
+            )
         ) from None
-    with _asking("the text of a tokenizer.json"):
+    with _asking(message("the text of a tokenizer.json")):
         fields = json.loads(text)
         fields["truncation"] = fields["padding"] = None
         if fields["model"].get("dropout") is not None:  # of merges, at random
@@ -291,7 +301,9 @@ def _asking(expected: str) -> Iterator[None]:
         raise
     except BaseException as error:
         shown = str(error).partition("\n")[0][:200]
-        raise InputError(f"tokenizer: expected {expected}, got something else ({shown})") from None
+        raise InputError(
+            "tokenizer: expected {expected}, got something else ({shown})", expected=expected, shown=shown
+        ) from None
 
 
 def _prefix_blanks(part: Mapping[str, Any] | None) -> None:
@@ -309,7 +321,7 @@ def _prefix_blanks(part: Mapping[str, Any] | None) -> None:
 def _special(tokenizer: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Find the special pieces that a tokenizer puts before and after a sentence, by showing it one."""
     for word in itertools.chain(("a", "的"), tokenizer.get_vocab(with_added_tokens=False)):
-        with _asking("one that cuts any word into pieces"):
+        with _asking(message("one that cuts any word into pieces")):
             shown = tokenizer.encode([word], is_pretokenized=True)
         inside = [place for place, number in enumerate(shown.word_ids) if number is not None]
         if inside:

@@ -192,7 +192,9 @@ class Scorer:
         exact: bool = False,
     ) -> None:
         if weights.shape != (structure.size,):
-            raise InputError(f"weights: expected shape [{structure.size}], got {list(weights.shape)}")
+            raise InputError(
+                "weights: expected shape [{size}], got {shape}", size=structure.size, shape=list(weights.shape)
+            )
         core = compiled.require()
         self.structure = structure
         self.rules = rules

@@ -18,6 +18,7 @@ from typing import Any
 from tagline import storage
 from tagline.checks import check_choice
 from tagline.errors import InputError, StorageError
+from tagline.messages import message
 from tagline.models.contract import Model
 from tagline.models.files import load
 from tagline.writing import open_new
@@ -96,10 +97,14 @@ def refuse_others(data: bytes, wanted: str, source: str) -> None:
     if name == wanted:
         return
     tool = "Tagline" if name == TAGLINE else FORMATS[name].tool
-    form = "a text model" if name == "crfpp-text" else "a model"
+    form = message("a text model") if name == "crfpp-text" else message("a model")
     raise StorageError(
-        f"{source}: this is {form} of {tool}, but files of format {wanted} are read here; use `tagline tag -m "
-        f"{source}`, or convert it: `tagline convert-model {source} FILE --to {wanted}`"
+        "{source}: this is {form} of {tool}, but files of format {wanted} are read here; use `tagline tag -m "
+        "{source}`, or convert it: `tagline convert-model {source} FILE --to {wanted}`",
+        source=source,
+        form=form,
+        tool=tool,
+        wanted=wanted,
     )
 
 
@@ -129,8 +134,10 @@ def read_model(path: storage.Path, *, load: Callable[..., Model] = load, **optio
     form = FORMATS[name]
     if form.home is None:
         raise StorageError(
-            f"{path}: expected a model of Tagline, CRFsuite, CRF++ or Wapiti, got what looks like one of {form.tool}, "
-            "whose files are not read; train the model anew from its data"
+            "{path}: expected a model of Tagline, CRFsuite, CRF++ or Wapiti, got what looks like one of {tool}, "
+            "whose files are not read; train the model anew from its data",
+            path=path,
+            tool=form.tool,
         )
     model: Model = import_module(form.home).read_crf(data, str(path))
     return model
@@ -155,8 +162,10 @@ def write_model(model: Model, path: storage.Path, format: str) -> None:
     form = FORMATS[format]
     if model.kind not in form.kinds:
         raise InputError(
-            f"model: expected a model of kind {' or '.join(form.kinds)} to write as a file of {form.tool}, got one of "
-            f"kind {model.kind}"
+            "model: expected a model of kind {kinds} to write as a file of {tool}, got one of kind {kind}",
+            kinds=message(" or ").join(form.kinds),
+            tool=form.tool,
+            kind=model.kind,
         )
     assert form.home is not None
     data = import_module(form.home).write_crf(model)

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tagline.chain.lists import label_lists
+from tagline.chain.lists import named_rows
 from tagline.checks import check_number, random_generator, shown_value
 from tagline.errors import InputError
 from tagline.evaluation.matching import rule_for_labels
 from tagline.evaluation.report import Report, evaluate
+from tagline.messages import message
 from tagline.models.description import DescribedModel
 from tagline.models.dev_score import score_facts
 from tagline.models.entities import (
@@ -88,7 +89,7 @@ class AnswerArrays:
     @cached_property
     def labellings(self) -> list[list[str]]:
         """The labels of each sentence, as names."""
-        return label_lists(self.labels, self.offsets, self.names)
+        return named_rows(self.labels, self.offsets, self.names)
 
 
 class PerSentence(list[Any]):
@@ -173,14 +174,14 @@ class ChainModel(TextModel, DescribedModel):
             rows = self.predict(X, known=known, **inputs)
             if not isinstance(rows, np.ndarray):  # of an HMM that was given all sentences as one array
                 return [Answer([str(label) for label in row]) for row in rows]
-        names = self._names()
+        names = tuple(self._names())
         reading = self._reading(min_probability) if spans else None
         X, characters = _with_texts(X)
         answers: list[Answer] = []
         ranks = Ranks(k_best, "k_best") if k_best else None
         for chain in self._scored(X, known=known, **inputs):
             best = self._questions.viterbi(chain).labels
-            labellings = label_lists(best, chain.offsets, names)
+            labellings = named_rows(best, chain.offsets, names)
             nodes: Any = chain.split(self._questions.marginals(chain).nodes) if marginals else repeat(None)
             entities: Any = repeat(None)
             if reading is not None:
@@ -251,11 +252,11 @@ class ChainModel(TextModel, DescribedModel):
             known: for each sentence a list with, for each token, its label, a set of labels, or None where nothing is
                 known; every answer keeps to it.
         """
-        names = self.labels_
+        names = tuple(self.labels_)
         X = as_sentences(X) if self._finishes else X  # which reads them again
         labellings: list[list[str]] = []
         for chain in self._scored(X, known=known, **inputs):
-            labellings += label_lists(self._questions.viterbi(chain).labels, chain.offsets, names)
+            labellings += named_rows(self._questions.viterbi(chain).labels, chain.offsets, names)
         return PerSentence(self._finished(X, labellings, known) if self._finishes else labellings)
 
     def predict_single(self, x: Any, *, known: Any = None, **inputs: Any) -> list[str]:
@@ -298,7 +299,7 @@ class ChainModel(TextModel, DescribedModel):
 
     def _reading(self, min_probability: float) -> Reading:
         """How the labels make spans."""
-        check_number("min_probability", min_probability, least=0, most=1, wanted="a number from 0 to 1")
+        check_number("min_probability", min_probability, least=0, most=1, wanted=message("a number from 0 to 1"))
         return Reading.of(self._names(), self.scheme_name)
 
     def predict_k_best(self, X: Any, k: int = 5, *, known: Any = None, **inputs: Any) -> list[list[Labelling]]:
@@ -318,10 +319,11 @@ class ChainModel(TextModel, DescribedModel):
     ) -> list[list[list[str]]]:
         """Draw n labellings of each sentence from the model's distribution."""
         random, draws = random_generator(seed), Ranks(n, "n", least=0)
+        names = tuple(self.labels_)
         out: list[list[list[str]]] = []
         for chain in self._scored(X, known=known, **inputs):
             drawn = self._questions.sample_paths(chain, draws.of_draws(chain.offsets), random)  # [n, N]
-            rows = [label_lists(labels, chain.offsets, self.labels_) for labels in drawn]
+            rows = [named_rows(labels, chain.offsets, names) for labels in drawn]
             out.extend([row[b] for row in rows] for b in range(chain.num_sentences))
         return out
 
@@ -379,11 +381,15 @@ class ChainModel(TextModel, DescribedModel):
         if (unknown := labelled.unknown()) is not None:
             place, label = unknown
             raise InputError(
-                f"{place}: expected a label to compare with, got {label!r}; score leaves unknown labels out"
+                "{place}: expected a label to compare with, got {label!r}; score leaves unknown labels out",
+                place=place,
+                label=label,
             )
         gold = labelled.corpus()
         if rule is not None and not isinstance(rule, str):
-            raise InputError(f"rule: expected a name such as auto or conlleval:IOB2, or None, got {shown_value(rule)}")
+            raise InputError(
+                "rule: expected a name such as auto or conlleval:IOB2, or None, got {rule}", rule=shown_value(rule)
+            )
         if rule == "auto":
             name = self.scheme_name
             if name is None:
@@ -418,8 +424,9 @@ def _numbered(names: tuple[str, ...], labellings: Sequence[Sequence[Any]]) -> An
     numbers = {name: number for number, name in enumerate(names)}
     if strange := {str(label) for row in labellings for label in row} - numbers.keys():
         raise InputError(
-            f"the dictionary of this model: expected types that labels have, got one for {min(strange)}; train anew "
-            "without its phrases"
+            "the dictionary of this model: expected types that labels have, got one for {strange}; train anew "
+            "without its phrases",
+            strange=min(strange),
         )
     labels = np.array([numbers[str(label)] for row in labellings for label in row], np.int64)
     return AnswerArrays(names, offsets_of([len(row) for row in labellings]), labels)

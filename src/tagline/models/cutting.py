@@ -23,7 +23,11 @@ def cut_for(model: Model, name: str = AUTO) -> Tokenizer:
     """
     if name != AUTO:
         if name not in (*TOKENIZERS, BY_SCRIPT):
-            raise InputError(f"tokens: expected one of {', '.join((AUTO, *TOKENIZERS))}, got {name!r}")
+            raise InputError(
+                "tokens: expected one of {tokenizers}, got {name!r}",
+                tokenizers=", ".join((AUTO, *TOKENIZERS)),
+                name=name,
+            )
         return Tokenizer(name)
     known = model.known_tokens()[:MOST_TOKENS]
     if not known:

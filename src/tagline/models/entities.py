@@ -130,9 +130,9 @@ def _reading(names: tuple[str, ...], tag_scheme: Scheme | None) -> Reading:
         detection = detect([[label] for label in names])
         if detection.scheme is None:
             raise InputError(
-                f"labels: expected tags of a scheme, such as B-<type>, I-<type>, O, got others: "
-                f"{detection.reason}; "
-                "labels without spans, such as parts of speech, are answered by predict and predict_marginals"
+                "labels: expected tags of a scheme, such as B-<type>, I-<type>, O, got others: {reason}; labels "
+                "without spans, such as parts of speech, are answered by predict and predict_marginals",
+                reason=detection.reason,
             )
         tag_scheme = detection.scheme
     legal(names, tag_scheme)  # refuses what is not a tag
@@ -171,7 +171,11 @@ def span_probabilities(
     """
     reading = Reading.of(labels, name)
     if len(reading.labels) != chain.num_labels:
-        raise InputError(f"labels: expected {chain.num_labels}, as many as the chain has, got {len(reading.labels)}")
+        raise InputError(
+            "labels: expected {num_labels}, as many as the chain has, got {got}",
+            num_labels=chain.num_labels,
+            got=len(reading.labels),
+        )
     kinds = {kind: number for number, kind in enumerate(reading.types)}
     rows = np.array([_checked(chain, kinds, m, span) for m, span in enumerate(spans)], np.int64).reshape(-1, 4)
     order, result = np.argsort(rows[:, 0], kind="stable"), np.empty(len(rows))
@@ -183,16 +187,25 @@ def _checked(chain: Chain, kinds: dict[str, int], m: int, span: PlacedSpan) -> t
     try:
         b, start, end, kind = span
     except (TypeError, ValueError):
-        raise InputError(f"spans[{m}]: expected (sentence, start, end, type), got {span!r}") from None
+        raise InputError("spans[{m}]: expected (sentence, start, end, type), got {span!r}", m=m, span=span) from None
     if not 0 <= b < chain.num_sentences:
-        raise InputError(f"spans[{m}]: expected a sentence from 0 to {chain.num_sentences - 1}, got {b}")
+        raise InputError(
+            "spans[{m}]: expected a sentence from 0 to {last}, got {b}", m=m, last=chain.num_sentences - 1, b=b
+        )
     if not 0 <= start < end <= chain.lengths[b]:
         raise InputError(
-            f"spans[{m}]: expected at least one token within the {chain.lengths[b]} of sentence {b}, "
-            f"got tokens {start} to {end - 1}"
+            "spans[{m}]: expected at least one token within the {lengths} of sentence {b}, got tokens {start} to "
+            "{last}",
+            m=m,
+            lengths=chain.lengths[b],
+            b=b,
+            start=start,
+            last=end - 1,
         )
     if kind not in kinds:
-        raise InputError(f"spans[{m}]: expected a type among {', '.join(map(repr, kinds))}, got {kind!r}")
+        raise InputError(
+            "spans[{m}]: expected a type among {kinds}, got {kind!r}", m=m, kinds=", ".join(map(repr, kinds)), kind=kind
+        )
     return b, start, end, kinds[kind]
 
 

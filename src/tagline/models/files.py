@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from tagline import __version__, storage
 from tagline.errors import InputError, MissingPackageError, StorageError
+from tagline.messages import message
 from tagline.models.contract import Model
 from tagline.models.provenance import check_notes, compact_log, count_tokens, fingerprint, now
 from tagline.models.registry import kind_of_file
@@ -43,7 +44,7 @@ FOLDER_PART = "part of a folder"  # what that file says it is: by itself no mode
 
 MOST_NESTED = 16  # lists and dicts of settings in one another
 
-_DAMAGED = "the file is damaged or was not written by Tagline; copy it again or save the model anew"
+_DAMAGED = message("the file is damaged or was not written by Tagline; copy it again or save the model anew")
 
 
 def load(path: storage.Path, *, verify: bool = True, mapped: bool = True, **options: Any) -> Model:
@@ -97,20 +98,28 @@ def _model_of(file: ModelFile, options: Mapping[str, Any], role: str = "estimato
     """The model that a file holds, if it holds one."""
     name = file.setting("model", str)
     if name == FOLDER_PART:
-        raise StorageError(f"{file.source}: expected a model, got a {name}; load the folder that it is in")
+        raise StorageError(
+            "{source}: expected a model, got a {name}; load the folder that it is in", source=file.source, name=name
+        )
     if name == CHECKPOINT:
         raise StorageError(
-            f"{file.source}: expected a model, got a {CHECKPOINT}; go on with it (resume=True, or tagline train "
-            "--checkpoint FILE --resume) to get one"
+            "{source}: expected a model, got a {checkpoint}; go on with it (resume=True, or tagline train "
+            "--checkpoint FILE --resume) to get one",
+            source=file.source,
+            checkpoint=CHECKPOINT,
         )
     owner = _class_of(file, "model", role)
     taken = [option for option in signature(owner.from_file).parameters if option != "file"]
     for option in options:
         if option not in taken:
-            instead = f"; it takes {', '.join(taken)}" if taken else ""
+            instead = message("; it takes {taken}", taken=", ".join(taken)) if taken else ""
             raise InputError(
-                f"{option}: {file.source}, a {name} model, brings its own settings and takes no such option{instead}. "
-                f"To change one, train anew: tagline.load(path).set_params({option}=...).fit(X, y)"
+                "{option}: {source}, a {name} model, brings its own settings and takes no such option{instead}. "
+                "To change one, train anew: tagline.load(path).set_params({option}=...).fit(X, y)",
+                option=option,
+                source=file.source,
+                name=name,
+                instead=instead,
             )
     model: Model = owner.from_file(file, **options)
     return model
@@ -258,8 +267,10 @@ def _refuse_infinite(arrays: Mapping[str, NDArray[Any]]) -> None:
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             first = array[~np.isfinite(array)].flat[0]
             raise InputError(
-                f"save: expected finite numbers, got {first} in {name}; training has diverged: train anew with smaller "
-                "steps or scaled values"
+                "save: expected finite numbers, got {first} in {name}; training has diverged: train anew with "
+                "smaller steps or scaled values",
+                first=first,
+                name=name,
             )
 
 
@@ -268,8 +279,10 @@ def _refuse_empty(config: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
     size = sum(array.nbytes for array in arrays.values())
     if len(config["labels"]) > affordable_labels(size):
         raise InputError(
-            f"save: expected weights of {len(config['labels'])} labels, got {size} bytes; nearly all weights are 0: "
-            "train with a smaller penalty"
+            "save: expected weights of {num_labels} labels, got {size} bytes; nearly all weights are 0: train "
+            "with a smaller penalty",
+            num_labels=len(config["labels"]),
+            size=size,
         )
 
 
@@ -380,12 +393,18 @@ def reading(file: ModelFile) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise StorageError(f"{file.source}: {error}; {_DAMAGED}") from None
+        raise StorageError("{source}: {error}; {damaged}", source=file.source, error=error, damaged=_DAMAGED) from None
 
 
 def bad_file(file: ModelFile, expected: str, got: object) -> StorageError:
     """Return the error for something that a file must not say."""
-    return StorageError(f"{file.source}: expected {expected}, got {got!r:.60}; {_DAMAGED}")
+    return StorageError(
+        "{source}: expected {expected}, got {got!r:.60}; {damaged}",
+        source=file.source,
+        expected=expected,
+        got=got,
+        damaged=_DAMAGED,
+    )
 
 
 def check_version(file: ModelFile, newest: int, what: str) -> None:
@@ -393,8 +412,12 @@ def check_version(file: ModelFile, newest: int, what: str) -> None:
     version = file.setting("version", int)
     if version > newest:
         raise StorageError(
-            f"{file.source}: expected {what} of layout {newest} or older, got {version}, written by a newer Tagline; "
-            "upgrade Tagline to read it"
+            "{source}: expected {what} of layout {newest} or older, got {version}, written by a newer Tagline; "
+            "upgrade Tagline to read it",
+            source=file.source,
+            what=what,
+            newest=newest,
+            version=version,
         )
 
 
@@ -402,13 +425,19 @@ def labels_of(file: ModelFile, most: int = MOST_LABELS) -> tuple[str, ...]:
     """Return the labels of a file: 1 to `most` strings, each once."""
     labels = file.setting("labels", list)
     if not 1 <= len(labels) <= most or not all(isinstance(label, str) for label in labels):
-        raise bad_file(file, f"1 to {most} labels that are strings", labels)
+        raise bad_file(file, message("1 to {most} labels that are strings", most=most), labels)
     if len(labels) > affordable_labels(file.size):
         raise bad_file(
-            file, f"up to {affordable_labels(file.size)} labels in {file.size} bytes", f"{len(labels)} labels"
+            file,
+            message(
+                "up to {affordable_labels} labels in {size} bytes",
+                affordable_labels=affordable_labels(file.size),
+                size=file.size,
+            ),
+            f"{len(labels)} labels",
         )
     if len(set(labels)) != len(labels):
-        raise bad_file(file, "labels, each once", labels)
+        raise bad_file(file, message("labels, each once"), labels)
     return tuple(labels)
 
 
@@ -436,10 +465,12 @@ def facts_of(file: ModelFile) -> TrainingFacts:
     if isinstance(user := facts.get("user"), dict):
         facts["user"] = {key: str(value) for key, value in user.items()}
     if isinstance(dev := facts.get("dev"), dict) and not _are_scores({"types": {}, **dev}):
-        raise bad_file(file, "numbers as scores on the dev set", dev)
+        raise bad_file(file, message("numbers as scores on the dev set"), dev)
     for name, value in facts.items():
         if type(value) is not types[name]:
-            raise bad_file(file, f"{types[name].__name__} as {name} of the training", value)
+            raise bad_file(
+                file, message("{types} as {name} of the training", types=types[name].__name__, name=name), value
+            )
     return TrainingFacts(**facts)
 
 
@@ -455,7 +486,7 @@ def _log_row(file: ModelFile, row: Any) -> tuple[Any, ...]:
     """One pass of a training log: its number, and two numbers that may be unknown."""
     numbers = isinstance(row, list) and all(value is None or type(value) in (int, float) for value in row)
     if not numbers or len(row) != 3 or type(row[0]) is not int:
-        raise bad_file(file, "passes of the training as [number, objective, dev score]", row)
+        raise bad_file(file, message("passes of the training as [number, objective, dev score]"), row)
     return tuple(row)
 
 
@@ -468,7 +499,7 @@ def settings_of(file: ModelFile) -> dict[str, Any]:
         inside = [part for values in lists for part in values if isinstance(part, dict | list)]
         if not inside:
             return settings
-    raise bad_file(file, f"settings nested up to {MOST_NESTED} deep", "more")
+    raise bad_file(file, message("settings nested up to {most_nested} deep", most_nested=MOST_NESTED), message("more"))
 
 
 def group_of(file: ModelFile, prefix: str) -> dict[str, NDArray[Any]]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.entities import Reading
 from tagline.ragged import row_of
 from tagline.readers.corpus import Column, Corpus
@@ -43,7 +44,11 @@ class KnownSpans:
         if entries is None:
             return out
         if not is_listing(entries):
-            raise InputError(f"{where}: expected a list of (start, end, label), got {shown_value(entries)}")
+            raise InputError(
+                "{where}: expected a list of (start, end, label), got {entries}",
+                where=where,
+                entries=shown_value(entries),
+            )
         assert corpus.token_spans is not None
         offsets = corpus.offsets[first : first + len(bounds) + 1] - corpus.offsets[first]
         spans = corpus.token_spans[corpus.offsets[first] : corpus.offsets[first + len(bounds)]]
@@ -58,19 +63,34 @@ class KnownSpans:
             if not 0 <= n <= last:
                 near = [text[a:b] for a, b in places if a < end and b > start]
                 raise InputError(
-                    f"{where}[{k}]: characters {start} to {end}, {shown_value(text[max(start, 0) : end])}, are not "
-                    f"whole tokens; the tokens there are {near!r:.80}"
+                    "{where}[{k}]: characters {start} to {end}, {text}, are not whole tokens; the tokens there "
+                    "are {near!r:.80}",
+                    where=where,
+                    k=k,
+                    start=start,
+                    end=end,
+                    text=shown_value(text[max(start, 0) : end]),
+                    near=near,
                 )
             b = row_of(offsets, n)
             if last >= offsets[b + 1]:
                 raise InputError(
-                    f"{where}[{k}]: characters {start} to {end} are in two sentences; pass split=False to read the "
-                    "text as one"
+                    "{where}[{k}]: characters {start} to {end} are in two sentences; pass split=False to read the "
+                    "text as one",
+                    where=where,
+                    k=k,
+                    start=start,
+                    end=end,
                 )
             names = self._names(label, last + 1 - n, f"{where}[{k}]")
             for t, name in enumerate(names, n):
                 if known[t] is not None:
-                    raise InputError(f"{where}[{k}]: the token {text[slice(*places[t])]!r} is known twice")
+                    raise InputError(
+                        "{where}[{k}]: the token {text!r} is known twice",
+                        where=where,
+                        k=k,
+                        text=text[slice(*places[t])],
+                    )
                 known[t] = name
             if isinstance(label, str) and label not in self.labels:
                 before = n - 1 if n > offsets[b] else None
@@ -88,10 +108,13 @@ class KnownSpans:
         if names and all(name in self.labels for name in names):
             return [label] * size
         if self.reading is None or not isinstance(label, str) or label not in self.types:
-            types = f", or a type: {', '.join(self.types)}" if self.types else ""
+            types = message(", or a type: {types}", types=", ".join(self.types)) if self.types else ""
             raise InputError(
-                f"{where}: the model has no label {shown_value(label)}; its labels are "
-                f"{', '.join(map(str, self.labels))!s:.200}{types}"
+                "{where}: the model has no label {label}; its labels are {labels!s:.200}{types}",
+                where=where,
+                label=shown_value(label),
+                labels=", ".join(map(str, self.labels)),
+                types=types,
             )
         zero, end = np.zeros(1, np.int64), np.array([size])
         span = SpanArray(zero, zero, end, np.zeros(1, np.int32), (label,))
@@ -99,7 +122,13 @@ class KnownSpans:
         tags = write_tags(span, np.array([0, size]), self.reading.scheme, separator).strings
         for tag in tags:
             if tag not in self.labels:
-                raise InputError(f"{where}: {size} tokens of type {label} need the label {tag}, which the model lacks")
+                raise InputError(
+                    "{where}: {size} tokens of type {label} need the label {tag}, which the model lacks",
+                    where=where,
+                    size=size,
+                    label=label,
+                    tag=tag,
+                )
         return tags
 
     def _part(self, beside: dict[int, set[Any]], names: list[Any], before: int | None, end: int | None) -> None:
@@ -119,5 +148,9 @@ def _checked(entry: Any, where: str) -> tuple[int, int, Any]:
     """The three parts of an entry."""
     parts = list(entry) if is_listing(entry) else []
     if len(parts) != 3 or not all(type(part) is int or isinstance(part, np.integer) for part in parts[:2]):
-        raise InputError(f"{where}: expected (start, end, label) in characters of the text, got {shown_value(entry)}")
+        raise InputError(
+            "{where}: expected (start, end, label) in characters of the text, got {entry}",
+            where=where,
+            entry=shown_value(entry),
+        )
     return int(parts[0]), int(parts[1]), parts[2]

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from tagline import chain as engine
 from tagline.checks import check_choice, check_number, is_listing, shown_value
 from tagline.errors import InputError, warn_of_data
+from tagline.messages import message
 from tagline.models.sizes import check_labels
 from tagline.ragged import first_entries, row_of, take_rows
 from tagline.readers.corpus import TAG, Column, Corpus
@@ -93,7 +94,7 @@ def read_labels(X: Any, y: Any) -> LabelledTokens:
         column = X.column(TAG)
         return LabelledTokens(column.vocabulary, column.ids, {}, X.offsets, X)
     if isinstance(y, Mapping) or not is_listing(y):
-        raise InputError(f"y: expected a list of sentences, each a list of labels, got {type(y).__name__}")
+        raise InputError("y: expected a list of sentences, each a list of labels, got {type}", type=type(y).__name__)
     numbers: dict[str, int] = {}
     ids: list[int] = []
     sets: dict[int, frozenset[str] | None] = {}
@@ -101,8 +102,9 @@ def read_labels(X: Any, y: Any) -> LabelledTokens:
     for b, sentence in enumerate(y):
         if not is_listing(sentence):
             raise InputError(
-                f"y[{b}]: expected a list of labels, got {shown_value(sentence)}; y is a list of sentences: for one "
-                "pass [labels]"
+                "y[{b}]: expected a list of labels, got {sentence}; y is a list of sentences: for one pass [labels]",
+                b=b,
+                sentence=shown_value(sentence),
             )
         for t, label in enumerate(sentence):
             if isinstance(label, str):
@@ -123,11 +125,15 @@ def _label_set(label: Any, where: str) -> frozenset[str] | None:
         return None
     if isinstance(label, set | frozenset) and all(isinstance(member, str) for member in label):
         if not label:
-            raise InputError(f"{where}: expected at least one label in a set, got none; None stands for every label")
+            raise InputError(
+                "{where}: expected at least one label in a set, got none; None stands for every label", where=where
+            )
         return frozenset(label)
     raise InputError(
-        f"{where}: expected a label as a string, None (unknown) or a set of strings, got {shown_value(label)}; "
-        f"turn labels into strings first, for instance str({shown_value(label)})"
+        "{where}: expected a label as a string, None (unknown) or a set of strings, got {label}; turn labels into "
+        "strings first, for instance str({label})",
+        where=where,
+        label=shown_value(label),
     )
 
 
@@ -135,13 +141,17 @@ def match_lengths(offsets: IntArray, labelled: LabelledTokens) -> None:
     """Refuse labels that do not fit the sentences."""
     if len(offsets) != len(labelled.offsets):
         raise InputError(
-            f"y: expected labels of {len(offsets) - 1} sentences, as many as X has, got {len(labelled.offsets) - 1}"
+            "y: expected labels of {last} sentences, as many as X has, got {got}",
+            last=len(offsets) - 1,
+            got=len(labelled.offsets) - 1,
         )
     ours, theirs = np.diff(offsets), np.diff(labelled.offsets)
     wrong = np.flatnonzero(ours != theirs)
     if len(wrong):
         b = int(wrong[0])
-        raise InputError(f"y[{b}]: expected {ours[b]} labels, one a token of X[{b}], got {theirs[b]}")
+        raise InputError(
+            "y[{b}]: expected {wanted} labels, one a token of X[{b}], got {got}", b=b, wanted=ours[b], got=theirs[b]
+        )
 
 
 def check_scheme(_: str, name: Any) -> None:
@@ -155,9 +165,13 @@ def check_label_weights(place: str, label_weights: Any) -> None:
     if label_weights is None or _is_word(label_weights, "balanced"):
         return
     if not isinstance(label_weights, Mapping):
-        raise InputError(f'{place}: expected a mapping, "balanced" or None, got {shown_value(label_weights)}')
+        raise InputError(
+            '{place}: expected a mapping, "balanced" or None, got {label_weights}',
+            place=place,
+            label_weights=shown_value(label_weights),
+        )
     for label, weight in label_weights.items():
-        check_number(f"{place}[{label!r}]", weight, least=0, wanted="a number of 0 or more")
+        check_number(f"{place}[{label!r}]", weight, least=0, wanted=message("a number of 0 or more"))
 
 
 def _is_word(value: Any, *words: str) -> bool:
@@ -176,8 +190,11 @@ def scheme_of(labelled: LabelledTokens, name: str | None) -> str | None:
     if (stray := detection.stray) is not None:
         place = stray.place if labelled.source is not None else f"y[{stray.sentence}][{stray.token}]"
         warn_of_data(
-            f"{place}: {stray.problem}; so no rules of a scheme hold. Mend it, or name the scheme: {stray.scheme.name} "
-            "makes such tags an error, none asks for no rules"
+            "{place}: {problem}; so no rules of a scheme hold. Mend it, or name the scheme: {name} makes such "
+            "tags an error, none asks for no rules",
+            place=place,
+            problem=stray.problem,
+            name=stray.scheme.name,
         )
     return None if detection.scheme is None else detection.scheme.name
 
@@ -197,8 +214,9 @@ def warn_of_forgotten(labelled: LabelledTokens, before: Iterable[str]) -> None:
     if missing := sorted(label for label in before if _type_of(label) not in kept):
         shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
         warn_of_data(
-            f"y: warm_start goes on with a model of the labels {shown}, which these sentences lack, so it will forget "
-            "them; fit old and new sentences together (a CRF also has partial_fit, for a few new ones)"
+            "y: warm_start goes on with a model of the labels {shown}, which these sentences lack, so it will "
+            "forget them; fit old and new sentences together (a CRF also has partial_fit, for a few new ones)",
+            shown=shown,
         )
 
 
@@ -269,14 +287,17 @@ def prepare(
     names_of, given = names or (lambda labelled: complete_labels(used_labels(labelled), scheme)), labelled
     sizes = check_sample_weight(sample_weight, labelled.num_sentences)
     labels, rules = _names_and_rules(names_of, labelled, scheme)
-    remedy = "" if needs_scheme else ", or scheme=None for no rules"
+    remedy = "" if needs_scheme else message(", or scheme=None for no rules")
     labelled, sentences, notes = settled(labelled, rules, scheme, labels, on_illegal, remedy)
     if skip_empty:
         sentences = sentences[np.diff(labelled.offsets)[sentences] > 0]
     if sizes is not None:
         sentences = sentences[sizes[sentences] > 0]
     if not len(sentences):
-        raise InputError(f"y: expected sentences to learn from, got none; {notes[0] if notes else 'X is empty'}")
+        raise InputError(
+            "y: expected sentences to learn from, got none; {remedy}",
+            remedy=notes[0] if notes else message("X is empty"),
+        )
     labelled = labelled.take(sentences)
     if labelled is not given:  # of the sentences that are left, and as repaired
         labels, rules = _names_and_rules(names_of, labelled, scheme)
@@ -308,19 +329,29 @@ def settled(
     illegal = np.zeros(0, np.int64) if rules is None else illegal_sentences(labelled, rules, labels)
     if not len(illegal) or name is None:
         return labelled, everything, ()
-    what = f"{len(illegal)} of {len(everything)} sentences with tags that {name} forbids"
+    what = message(
+        "{num_illegal} of {num_everything} sentences with tags that {name} forbids",
+        num_illegal=len(illegal),
+        num_everything=len(everything),
+        name=name,
+    )
     if on_illegal == "error":
         assert rules is not None
         got, b = shown_break(labelled, int(illegal[0]), rules, labels), int(illegal[0])
         raise InputError(
-            f"{labelled.place(b)}: expected tags that {name} allows, got {got}; there are {what}; pass "
-            f'on_illegal="repair" or "drop"{remedy}'
+            '{place}: expected tags that {name} allows, got {got}; there are {what}; pass on_illegal="repair" or '
+            '"drop"{remedy}',
+            place=labelled.place(b),
+            name=name,
+            got=got,
+            what=what,
+            remedy=remedy,
         )
     if on_illegal == "drop" or labelled.sets:  # unknown labels cannot be repaired
         if on_illegal == "repair":
-            warn_of_data(f'y: dropped {what}, for labels are unknown; on_illegal="error" names the first')
+            warn_of_data('y: dropped {what}, for labels are unknown; on_illegal="error" names the first', what=what)
         return labelled, np.setdiff1d(everything, illegal), (f"dropped {what}",)
-    warn_of_data(f'y: repaired {what}; on_illegal="error" names the first')
+    warn_of_data('y: repaired {what}; on_illegal="error" names the first', what=what)
     mended = repair(labelled.corpus(), name).tags.columns[TAG]
     return replace(labelled, labels=mended.vocabulary, ids=mended.ids), everything, (f"repaired {what}",)
 
@@ -351,13 +382,17 @@ def shown_break(labelled: LabelledTokens, b: int, rules: Rules, labels: Sequence
     begin, end = int(labelled.offsets[b]), int(labelled.offsets[b + 1])
     places = np.flatnonzero((broken | _broken_ends(labelled, ids, rules))[begin:end])
     if not len(places):
-        return "sets of tags that leave no labelling"
+        return message("sets of tags that leave no labelling")
     t = int(places[0])
     if not broken[begin + t]:
-        where = "at the end of the sentence"
+        where = message("at the end of the sentence")
     else:
-        where = f"after {labels[ids[begin + t - 1]]!r}" if t else "at the start of the sentence"
-    return f"{labels[ids[begin + t]]!r} {where} (token {t})"
+        where = (
+            message("after {labels!r}", labels=labels[ids[begin + t - 1]])
+            if t
+            else message("at the start of the sentence")
+        )
+    return message("{labels!r} {where} (token {t})", labels=labels[ids[begin + t]], where=where, t=t)
 
 
 def broken_steps(ids: NDArray[Any], offsets: IntArray, start: BoolArray, transitions: BoolArray) -> BoolArray:
@@ -411,7 +446,9 @@ def check_sample_weight(sample_weight: ArrayLike | None, B: int) -> Float64Array
         weights = np.array(np.nan)
     if weights.shape != (B,) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise InputError(
-            f"sample_weight: expected {B} numbers of 0 or more, one a sentence, got {shown_value(sample_weight)}"
+            "sample_weight: expected {B} numbers of 0 or more, one a sentence, got {sample_weight}",
+            B=B,
+            sample_weight=shown_value(sample_weight),
         )
     if B and not weights.any():
         raise InputError("sample_weight: expected a weight above zero, got only zeros; nothing would be learned from")
@@ -441,11 +478,18 @@ def sentence_weights(
         elif isinstance(label_weights, Mapping):
             for label, weight in label_weights.items():
                 if label not in labels:
-                    raise InputError(f"label_weights: expected labels among {', '.join(labels)}, got {label!r}")
-                check_number(f"label_weights[{label!r}]", weight, least=0, wanted="a number of 0 or more")
+                    raise InputError(
+                        "label_weights: expected labels among {labels}, got {label!r}",
+                        labels=", ".join(labels),
+                        label=label,
+                    )
+                check_number(f"label_weights[{label!r}]", weight, least=0, wanted=message("a number of 0 or more"))
                 table[labels.index(label)] = weight
         else:
-            raise InputError(f'label_weights: expected a mapping, "balanced" or None, got {shown_value(label_weights)}')
+            raise InputError(
+                'label_weights: expected a mapping, "balanced" or None, got {label_weights}',
+                label_weights=shown_value(label_weights),
+            )
         lengths = np.diff(labelled.offsets)
         sums = np.add.reduceat(np.append(table[ids], 0.0), labelled.offsets[:-1]) if B else np.zeros(0)
         weights *= np.where(lengths > 0, sums / np.maximum(lengths, 1), 1.0)

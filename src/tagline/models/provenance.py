@@ -67,7 +67,7 @@ def log_line(log: Sequence[Sequence[Any]]) -> str:
 def check_notes(notes: Any) -> dict[str, str]:
     """Return a user's notes by their names, or say what they should be."""
     if not isinstance(notes, Mapping) or not all(isinstance(key, str) and key for key in notes):
-        raise InputError(f"notes: expected a dict of names and texts, got {shown_value(notes)}")
+        raise InputError("notes: expected a dict of names and texts, got {notes}", notes=shown_value(notes))
     return {key: str(value) for key, value in notes.items()}
 
 
@@ -79,7 +79,7 @@ def parse_note(text: str) -> tuple[str, str]:
     """
     key, mark, value = text.partition("=")
     if not mark or not key.strip():
-        raise InputError(f"--note: expected key=value, got {text!r}")
+        raise InputError("--note: expected key=value, got {text!r}", text=text)
     return key.strip(), value
 
 

@@ -56,9 +56,14 @@ class Ranks:
         size = labellings_size(self.k, lengths, log_counts)
         if not self._fits(size):
             raise InputError(
-                f"{self.name}: expected labellings that fit into {self._most / 2**30:.1f} GiB, half of the memory, got "
-                f"{shown_count(self.k)} for each of {len(lengths)} sentences, about {(self._bytes + size) / 2**30:.1f} "
-                "GiB; ask for fewer, or about fewer sentences at once"
+                "{name}: expected labellings that fit into {most:.1f} GiB, half of the memory, got {shown_count} "
+                "for each of {num_lengths} sentences, about {bytes:.1f} GiB; ask for fewer, or about fewer "
+                "sentences at once",
+                name=self.name,
+                most=self._most / 2**30,
+                shown_count=shown_count(self.k),
+                num_lengths=len(lengths),
+                bytes=(self._bytes + size) / 2**30,
             )
 
 

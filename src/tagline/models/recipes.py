@@ -14,6 +14,7 @@ from typing import Any
 
 from tagline.errors import InputError
 from tagline.features.documents import MARKER, named_documents, stated_documents
+from tagline.messages import message
 from tagline.models.contract import Model
 from tagline.models.registry import Kind, kinds
 from tagline.models.settings import RunFiles
@@ -70,8 +71,12 @@ class Recipe:
             return
         for option in ("resume", "save_every"):
             if getattr(self.files, option) not in (None, False) and self.files.checkpoint is None:
-                wanted = "to go on from" if option == "resume" else "to save to"
-                raise InputError(f"--{option.replace('_', '-')}: expected --checkpoint FILE {wanted}, got none")
+                wanted = message("to go on from") if option == "resume" else message("to save to")
+                raise InputError(
+                    "--{option}: expected --checkpoint FILE {wanted}, got none",
+                    option=option.replace("_", "-"),
+                    wanted=wanted,
+                )
         for name in ("checkpoint", "log"):
             if (path := getattr(self.files, name)) is not None:
                 check_writable(path, f"--{name}")
@@ -83,7 +88,11 @@ class Recipe:
         checkpoint = self.files.checkpoint
         if self.files.resume:
             there = os.path.exists(checkpoint or "")
-            self.tell.say(f"going on from {checkpoint}" if there else f"{checkpoint} is not there yet: beginning anew")
+            self.tell.say(
+                message("going on from {checkpoint}", checkpoint=checkpoint)
+                if there
+                else message("{checkpoint} is not there yet: beginning anew", checkpoint=checkpoint)
+            )
         given = {name: getattr(self.files, name) for name in declarations(RunFiles)}
         return {name: value for name, value in given.items() if value not in (None, False)}
 
@@ -101,8 +110,10 @@ class Recipe:
             self.dev_inputs = found
         elif found and stated_documents(dev) is None:
             raise InputError(
-                f"--dev-documents: expected a file with the number of sentences of each document of {dev.source}, as "
-                f"--documents names one of the training file, got none, and no sentence begins with {MARKER}"
+                "--dev-documents: expected a file with the number of sentences of each document of {source}, as "
+                "--documents names one of the training file, got none, and no sentence begins with {marker}",
+                source=dev.source,
+                marker=MARKER,
             )
         return {**found, **{f"{name}_dev": value for name, value in self.dev_inputs.items()}}
 
@@ -113,29 +124,55 @@ class Recipe:
         self.problems = corpus.problems
         self.introduce(corpus)
         if len(corpus.names) > 2:
-            self.tell.say(f"looking at the column {corpus.names[0]} alone; --model crf looks at the others, too")
+            self.tell.say(
+                message(
+                    "looking at the column {names} alone; --model crf looks at the others, too", names=corpus.names[0]
+                )
+            )
         return corpus
 
     def read_remote(self, data: Any, dev: Corpus | None) -> Any:
         """Take sentences that other processes hold."""
         if not self.remote:
             able = [name for name, kind in kinds().items() if kind.recipe_class.remote]
-            raise InputError(f"--ray: expected --model {' or '.join(able)}, got {self.kind.name}; leave --ray out")
+            raise InputError(
+                "--ray: expected --model {able}, got {name}; leave --ray out",
+                able=message(" or ").join(able),
+                name=self.kind.name,
+            )
         return data
 
     def fit(self, data: Any, dev: Corpus | None) -> Model:
         """Train."""
-        self.tell.stage("counting")
+        self.tell.stage(message("counting"))
         learned: Model = fitted(self.model, data, **self.run_files())
         return learned
 
     def introduce(self, data: Any) -> None:
         """Say how much there is to learn from."""
-        self.tell.say(f"learning from {len(data):,} sentences, {data.num_tokens:,} tokens")
+        self.tell.say(
+            message(
+                "learning from {num_data:,} sentences, {num_tokens:,} tokens",
+                num_data=len(data),
+                num_tokens=data.num_tokens,
+            )
+        )
         if self.problems:
-            self.tell.say(f"skipped {len(self.problems)} broken sentences; the first: {self.problems[0]}")
+            self.tell.say(
+                message(
+                    "skipped {num_problems} broken sentences; the first: {problems}",
+                    num_problems=len(self.problems),
+                    problems=self.problems[0],
+                )
+            )
         if isinstance(data, Corpus) and TAG in data.columns and (seldom := seldom_labels(label_counts(data))):
-            self.tell.say(f"labels seen fewer than {FEW} times, which are hardly learned: {counted(seldom)}")
+            self.tell.say(
+                message(
+                    "labels seen fewer than {few} times, which are hardly learned: {counted}",
+                    few=FEW,
+                    counted=counted(seldom),
+                )
+            )
 
 
 def fitted(model: Any, data: Any, **arguments: Any) -> Any:
@@ -150,4 +187,8 @@ def check_progress(model: Any, noun: str, *, resumable: bool = False) -> None:
     if model.stop_reason_ == "interrupted":
         raise KeyboardInterrupt
     if model.stop_reason_ == "time budget" and not resumable:
-        raise InputError(f"--max-seconds: expected time for one {noun} at least, got {model.max_seconds}")
+        raise InputError(
+            "--max-seconds: expected time for one {noun} at least, got {max_seconds}",
+            noun=noun,
+            max_seconds=model.max_seconds,
+        )

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tagline.errors import InputError, MissingPackageError, StorageError
+from tagline.messages import message
 from tagline.settings import Declared, declarations, resolved
 
 
@@ -97,7 +98,9 @@ _KINDS: dict[str, Kind] = {}
 def register(kind: Kind) -> None:
     """Add a kind of model; its name must be new."""
     if kind.name in _KINDS:
-        raise InputError(f"kind: expected a new name, got {kind.name!r}, which is {_KINDS[kind.name].home}")
+        raise InputError(
+            "kind: expected a new name, got {name!r}, which is {home}", name=kind.name, home=_KINDS[kind.name].home
+        )
     _KINDS[kind.name] = kind
 
 
@@ -114,7 +117,7 @@ def kinds() -> Mapping[str, Kind]:
 def kind_named(name: str) -> Kind:
     """Return a kind by its name, or say which there are."""
     if name not in _KINDS:
-        raise InputError(f"--model: expected one of {', '.join(_KINDS)}, got {name!r}")
+        raise InputError("--model: expected one of {kinds}, got {name!r}", kinds=", ".join(_KINDS), name=name)
     return _KINDS[name]
 
 
@@ -122,8 +125,10 @@ def kind_of_file(name: str, source: str) -> Kind:
     """Return the kind that a model file names."""
     if name not in _KINDS:
         raise StorageError(
-            f"{source}: expected a model of kind {' or '.join(_KINDS)}, got {name!r:.60}; upgrade Tagline, or name "
-            "another file"
+            "{source}: expected a model of kind {kinds}, got {name!r:.60}; upgrade Tagline, or name another file",
+            source=source,
+            kinds=message(" or ").join(_KINDS),
+            name=name,
         )
     return _KINDS[name]
 

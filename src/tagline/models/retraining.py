@@ -44,8 +44,11 @@ class NeedsTraining:
         for name, new, old in zip(self._TRAINED, now, then, strict=True):
             if not _same(new, old):
                 raise InputError(
-                    f"{name}: the model was trained with {shown_value(old)}, and {shown_value(new)} has no effect "
-                    f"before the next fit; call fit again, or set {name} back"
+                    "{name}: the model was trained with {old}, and {new} has no effect before the next fit; call "
+                    "fit again, or set {name} back",
+                    name=name,
+                    old=shown_value(old),
+                    new=shown_value(new),
                 )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.readers.adapters import as_corpus, is_foreign
 from tagline.readers.corpus import TOKEN, Column, Corpus, Sentence
 from tagline.readers.tabular import is_series
@@ -50,8 +51,10 @@ def tokens_as_corpus(X: Any, width: int = 1) -> Corpus:
     if isinstance(X, Corpus) or is_foreign(X):
         return as_corpus(X)
     if not is_listing(X):
-        remedy = "; for raw text there is tag: model.tag(text)" if isinstance(X, str) else ""
-        raise InputError(f"X: expected a Corpus or a list of sentences, got {type(X).__name__}{remedy}")
+        remedy = message("; for raw text there is tag: model.tag(text)") if isinstance(X, str) else ""
+        raise InputError(
+            "X: expected a Corpus or a list of sentences, got {type}{remedy}", type=type(X).__name__, remedy=remedy
+        )
     rows = [_columns(b, sentence) for b, sentence in enumerate(X)]
     names = next((list(row) for row in rows if isinstance(row, dict) and row), _names(width))
     return Corpus.from_sentences([dict.fromkeys(names, ()) if row == {} else row for row in rows])
@@ -62,17 +65,22 @@ def _columns(b: int, sentence: Any) -> Any:
     if isinstance(sentence, Sentence):
         return sentence
     if not is_listing(sentence):
-        remedy = ", for raw text there is tag: model.tag(texts)" if isinstance(sentence, str) else ""
+        remedy = message(", for raw text there is tag: model.tag(texts)") if isinstance(sentence, str) else ""
         raise InputError(
-            f"X[{b}]: expected a sentence, a list of tokens, got {shown_value(sentence)}; X is a list of sentences: "
-            f"for one sentence pass [sentence]{remedy}"
+            "X[{b}]: expected a sentence, a list of tokens, got {sentence}; X is a list of sentences: for one "
+            "sentence pass [sentence]{remedy}",
+            b=b,
+            sentence=shown_value(sentence),
+            remedy=remedy,
         )
     tokens = list(sentence)
     kinds = {len(token) if isinstance(token, tuple) else None for token in tokens}
     if len(kinds) > 1 or 0 in kinds or not all(isinstance(token, str | tuple) for token in tokens):
         raise InputError(
-            f"X[{b}]: expected tokens, all strings or all tuples of one length, got {shown_value(tokens[:2])}…; only a "
-            "CRF without a template takes features of your own"
+            "X[{b}]: expected tokens, all strings or all tuples of one length, got {tokens}…; only a CRF without "
+            "a template takes features of your own",
+            b=b,
+            tokens=shown_value(tokens[:2]),
         )
     if not tokens:
         return {}
@@ -80,7 +88,9 @@ def _columns(b: int, sentence: Any) -> Any:
     if width is None:
         return {TOKEN: tokens}
     if not all(isinstance(part, str) for token in tokens for part in token):
-        raise InputError(f"X[{b}]: expected tuples of strings as tokens, got {shown_value(tokens[:2])}")
+        raise InputError(
+            "X[{b}]: expected tuples of strings as tokens, got {tokens}", b=b, tokens=shown_value(tokens[:2])
+        )
     return {name: [token[c] for token in tokens] for c, name in enumerate(_names(width))}
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.settings import FILLED, READ, WRITTEN, Setting, Settings, declared
 from tagline.training.choices import ALGORITHMS, algorithm_of
 from tagline.training.neural.settings import NETWORK
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
     from tagline.training.choices import AlgorithmSettings
     from tagline.training.running.callbacks import Callback
 
-DATA, MODEL, TRAINING = "Data", "Model", "Training"
-SERIES = "Series: hmm without labels"
+DATA, MODEL, TRAINING = message("Data"), message("Model"), message("Training")
+SERIES = message("Series: hmm without labels")
 PANELS = ("", DATA, MODEL, SERIES, NETWORK, TRAINING)
 """The panels of the help of `tagline train`, in order."""
 
@@ -43,7 +44,7 @@ def read_label_weights(text: Any) -> Any:
         except ValueError:
             label = ""
         if not label:
-            raise InputError(f"--label-weights: expected balanced or LABEL=NUMBER,…, got {part!r}")
+            raise InputError("--label-weights: expected balanced or LABEL=NUMBER,…, got {part!r}", part=part)
     return weights
 
 

@@ -28,8 +28,10 @@ def check_labels(count: int) -> None:
     """Raise where a model is to have more labels than any can."""
     if count > MOST_LABELS:
         raise InputError(
-            f"labels: expected up to {MOST_LABELS:,}, got {count:,}; use coarser labels, or see that the labels are in "
-            "the right column"
+            "labels: expected up to {most_labels:,}, got {count:,}; use coarser labels, or see that the labels "
+            "are in the right column",
+            most_labels=MOST_LABELS,
+            count=count,
         )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 from tagline.checks import check_number, check_switch, is_listing, shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.contract import Input
 from tagline.models.cutting import AUTO, cut_for
 from tagline.models.entities import reading_of
@@ -195,7 +196,9 @@ class TextModel:
             A `TaggedText` for a string, a list of them for many; with `like` a list of dictionaries in place of each.
         """
         if like is not None and like not in SHAPES:
-            raise InputError(f"like: expected {', '.join(SHAPES)} or None, got {shown_value(like)}")
+            raise InputError(
+                "like: expected {shapes} or None, got {like}", shapes=", ".join(SHAPES), like=shown_value(like)
+            )
         if isinstance(texts, str):
             many: Iterable[str] = [texts]
             rows = None if known is None else {0: ("known", known)}
@@ -217,7 +220,7 @@ class TextModel:
         """Tag texts, a block of them at a time; `known` has how messages name what is known of a text, and that."""
         model: Any = self
         check_switch("split", split)
-        check_number("min_probability", min_probability, least=0, most=1, wanted="a number from 0 to 1")
+        check_number("min_probability", min_probability, least=0, most=1, wanted=message("a number from 0 to 1"))
         _refuse(model.input_)
         cut, reading = cut_for(model, tokens), reading_of(model)
         tagged: list[TaggedText] = []
@@ -245,11 +248,13 @@ class TextModel:
 
 def _refuse(needs: Input) -> None:
     if needs.refusal is not None:
-        raise InputError(f"tag: {needs.refusal}; use predict")
+        raise InputError("tag: {refusal}; use predict", refusal=needs.refusal)
     if needs.columns > 1:
         raise InputError(
-            f"tag: expected a model that looks at words alone, got one that looks at {needs.columns} columns, as "
-            f"{needs.source} names them; give sentences with their columns to predict"
+            "tag: expected a model that looks at words alone, got one that looks at {columns} columns, as "
+            "{source} names them; give sentences with their columns to predict",
+            columns=needs.columns,
+            source=needs.source,
         )
 
 
@@ -257,19 +262,29 @@ def _known_rows(known: Any, texts: Sequence[str]) -> dict[int, tuple[str, Any]]:
     """What is known of each of some texts, with how messages name it."""
     rows = list(known) if is_listing(known) else []
     if len(rows) != len(texts):
-        raise InputError(f"known: expected a list for each of {len(texts)} texts, got {shown_value(known)}")
+        raise InputError(
+            "known: expected a list for each of {num_texts} texts, got {known}",
+            num_texts=len(texts),
+            known=shown_value(known),
+        )
     return {n: (f"known[{n}]", row) for n, row in enumerate(rows)}
 
 
 def _strings(texts: Any) -> Iterator[str]:
     """The texts of an iterable, each of them checked."""
     if isinstance(texts, bytes | Mapping) or hasattr(texts, "columns") or not isinstance(texts, Iterable):
-        remedy = "; give one column, such as df['text']" if hasattr(texts, "columns") else ""
-        raise InputError(f"texts: expected a string or a list of strings, got {shown_value(texts)}{remedy}")
+        remedy = message("; give one column, such as df['text']") if hasattr(texts, "columns") else ""
+        raise InputError(
+            "texts: expected a string or a list of strings, got {texts}{remedy}",
+            texts=shown_value(texts),
+            remedy=remedy,
+        )
     for n, text in enumerate(texts):
         if not isinstance(text, str):
-            remedy = "; for sentences of tokens there is predict" if isinstance(text, list | tuple) else ""
-            raise InputError(f"texts[{n}]: expected a string, got {shown_value(text)}{remedy}")
+            remedy = message("; for sentences of tokens there is predict") if isinstance(text, list | tuple) else ""
+            raise InputError(
+                "texts[{n}]: expected a string, got {text}{remedy}", n=n, text=shown_value(text), remedy=remedy
+            )
         yield text
 
 

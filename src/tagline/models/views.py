@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tagline.checks import check_whole, is_listing, shown_value
 from tagline.drawing.result_tables import Readable
 from tagline.errors import InputError, visible
+from tagline.messages import message
 from tagline.models.contract import Summary
 from tagline.models.provenance import log_line
 from tagline.training.certificate import relative_gap
@@ -66,13 +67,13 @@ class TransitionWeight:
 def chosen_labels(labels: Any, known: Sequence[str]) -> Sequence[Any]:
     """The labels that were asked for, or all."""
     if labels is not None and not is_listing(labels):
-        raise InputError(f"labels: expected a list of labels, or None, got {shown_value(labels)}")
+        raise InputError("labels: expected a list of labels, or None, got {labels}", labels=shown_value(labels))
     return list(labels or known) if not isinstance(labels, np.ndarray) else labels.tolist()
 
 
 def top_places(weights: NDArray[Any], candidates: NDArray[np.int64], n: int, lowest: bool) -> NDArray[np.int64]:
     """Return the n candidates with the largest weights, or the smallest; of equal ones the first."""
-    check_whole("n", n, 0, wanted="0 or more")
+    check_whole("n", n, 0, wanted=message("0 or more"))
     order = np.argsort(weights[candidates] if lowest else -weights[candidates], kind="stable")
     return candidates[order[:n]]
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from tagline.checks import shown
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.readers.sources import PathLike, bad_utf8, name_of, open_target, read_bytes
 
 KINDS = ("state", "transition", "edge", "start", "end")
@@ -88,7 +89,9 @@ def _json_rows(text: str, name: str) -> Iterator[tuple[str, WeightRow]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{where}: expected a JSON object, got {shown(line)} ({error})") from None
+            raise InputError(
+                "{where}: expected a JSON object, got {line} ({error})", where=where, line=shown(line), error=error
+            ) from None
         yield where, as_row(row, where)
 
 
@@ -97,14 +100,23 @@ def _csv_rows(text: str, name: str) -> Iterator[tuple[str, WeightRow]]:
     try:
         head = next(table, None)
         if head is None or tuple(head) != COLUMNS:
-            raise InputError(f"{name}:1: expected the columns {','.join(COLUMNS)}, got {shown(','.join(head or ()))}")
+            raise InputError(
+                "{name}:1: expected the columns {columns}, got {head}",
+                name=name,
+                columns=",".join(COLUMNS),
+                head=shown(",".join(head or ())),
+            )
         for cells in table:
             where = f"{name}:{table.line_num}"
             if not cells:
                 continue
             if len(cells) != len(COLUMNS):
                 raise InputError(
-                    f"{where}: expected {len(COLUMNS)} columns, got {len(cells)} ({shown(','.join(cells))})"
+                    "{where}: expected {num_COLUMNS} columns, got {num_cells} ({cells})",
+                    where=where,
+                    num_COLUMNS=len(COLUMNS),
+                    num_cells=len(cells),
+                    cells=shown(",".join(cells)),
                 )
             row: dict[str, Any] = dict(zip(COLUMNS, cells, strict=True))
             if row["kind"] not in WITH_ATTRIBUTE:
@@ -113,7 +125,12 @@ def _csv_rows(text: str, name: str) -> Iterator[tuple[str, WeightRow]]:
                 row["previous"] = row["previous"] or None
             yield where, as_row(row, where)
     except csv.Error as error:
-        raise InputError(f"{name}:{table.line_num}: expected CSV, got something else ({error})") from None
+        raise InputError(
+            "{name}:{line_num}: expected CSV, got something else ({error})",
+            name=name,
+            line_num=table.line_num,
+            error=error,
+        ) from None
 
 
 def as_row(row: Any, where: str) -> WeightRow:
@@ -121,18 +138,29 @@ def as_row(row: Any, where: str) -> WeightRow:
     if isinstance(row, WeightRow):
         row = vars(row)
     if not isinstance(row, Mapping) or set(row) != set(COLUMNS):
-        raise InputError(f"{where}: expected {', '.join(COLUMNS)}, got {row!r:.80}")
+        raise InputError(
+            "{where}: expected {columns}, got {row!r:.80}", where=where, columns=", ".join(COLUMNS), row=row
+        )
     kind, attribute, previous, label, weight = (row[column] for column in COLUMNS)
     if kind not in KINDS:
-        raise InputError(f"{where}: expected one of {', '.join(KINDS)} as kind, got {kind!r:.60}")
+        raise InputError(
+            "{where}: expected one of {kinds} as kind, got {kind!r:.60}", where=where, kinds=", ".join(KINDS), kind=kind
+        )
     for column, value, wanted in (
         ("attribute", attribute, kind in WITH_ATTRIBUTE),
         ("previous", previous, kind in WITH_PREVIOUS),
         ("label", label, True),
     ):
         if wanted != isinstance(value, str) or not (wanted or value is None):
-            expected = "a string" if wanted else "nothing"
-            raise InputError(f"{where}: expected {expected} as {column} of a {kind} weight, got {value!r:.60}")
+            expected = message("a string") if wanted else message("nothing")
+            raise InputError(
+                "{where}: expected {expected} as {column} of a {kind} weight, got {value!r:.60}",
+                where=where,
+                expected=expected,
+                column=column,
+                kind=kind,
+                value=value,
+            )
     return WeightRow(kind, attribute, previous, label, _weight(weight, where))
 
 
@@ -142,5 +170,5 @@ def _weight(weight: Any, where: str) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not abs(number) <= float(np.finfo(np.float32).max):
-        raise InputError(f"{where}: expected a finite number as weight, got {weight!r:.60}")
+        raise InputError("{where}: expected a finite number as weight, got {weight!r:.60}", where=where, weight=weight)
     return number

@@ -22,11 +22,12 @@ from tagline.chain.tensors.dispatch import transforming
 from tagline.chain.tensors.types import as_array
 from tagline.checks import as_whole
 from tagline.errors import InputError, NoPathError
+from tagline.messages import message
 
 AXES = {True: ("batch", "steps"), False: ("steps", "batch")}
 WRONG, FORBIDDEN = 1 | 4, 2  # what the core's look at values finds
-REMEDY = "mask such tokens, or give their tag to the layer as ignore_index"
-TRACEABLE = (
+REMEDY = message("mask such tokens, or give their tag to the layer as ignore_index")
+TRACEABLE = message(
     "for decoding, put tagline.nn.export.ViterbiDecoder(crf) in its place, which can be traced, scripted and exported"
 )
 FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
@@ -36,8 +37,13 @@ def check_tensors(emissions: Any, **others: Any) -> None:
     """Say which argument is no tensor; others than the emissions may be None."""
     for name, value in (("emissions", emissions), *others.items()):
         if not isinstance(value, Tensor) and (value is not None or name == "emissions"):
-            remedy = "" if value is None else f"; pass torch.as_tensor({name})"
-            raise InputError(f"{name}: expected a tensor of PyTorch, got {type(value).__name__}{remedy}")
+            remedy = "" if value is None else message("; pass torch.as_tensor({name})", name=name)
+            raise InputError(
+                "{name}: expected a tensor of PyTorch, got {type}{remedy}",
+                name=name,
+                type=type(value).__name__,
+                remedy=remedy,
+            )
 
 
 def tracing() -> bool:
@@ -50,7 +56,8 @@ def check_not_traced(remedy: str = TRACEABLE) -> None:
     if tracing():
         raise InputError(
             "torch.jit.trace cannot record a CRF layer: the graph would give the answer to the example for every "
-            f"input; {remedy}"
+            "input; {remedy}",
+            remedy=remedy,
         )
 
 
@@ -59,12 +66,17 @@ def check_emissions(emissions: Tensor, num_tags: int, batch_first: bool) -> None
     if emissions.dim() != 3 or emissions.shape[2] != num_tags:
         axes = ", ".join(AXES[batch_first])
         raise InputError(
-            f"emissions: expected shape [{axes}, {num_tags}] (batch_first={batch_first}), got {list(emissions.shape)}"
+            "emissions: expected shape [{axes}, {num_tags}] (batch_first={batch_first}), got {shape}",
+            axes=axes,
+            num_tags=num_tags,
+            batch_first=batch_first,
+            shape=list(emissions.shape),
         )
     if emissions.dtype not in FLOATS:
         raise InputError(
-            f"emissions: expected floating-point scores, got {emissions.dtype}; integers carry no gradient, so pass "
-            "the output of your last linear layer as it is"
+            "emissions: expected floating-point scores, got {dtype}; integers carry no gradient, so pass the "
+            "output of your last linear layer as it is",
+            dtype=emissions.dtype,
         )
 
 
@@ -72,8 +84,10 @@ def check_same_shape(name: str, values: Tensor, emissions: Tensor) -> None:
     """Say where a shape is not that of the emissions' first two axes."""
     if values.shape != emissions.shape[:2]:
         raise InputError(
-            f"{name}: expected shape {list(emissions.shape[:2])}, that of the emissions' first two axes, "
-            f"got {list(values.shape)}"
+            "{name}: expected shape {shape}, that of the emissions' first two axes, got {got}",
+            name=name,
+            shape=list(emissions.shape[:2]),
+            got=list(values.shape),
         )
 
 
@@ -82,19 +96,21 @@ def check_tags(tags: Tensor, emissions: Tensor) -> None:
     if tags.dtype == torch.bool:
         if tags.shape != emissions.shape:
             raise InputError(
-                f"tags: expected shape {list(emissions.shape)} for sets of labels (booleans), got {list(tags.shape)}"
+                "tags: expected shape {shape} for sets of labels (booleans), got {got}",
+                shape=list(emissions.shape),
+                got=list(tags.shape),
             )
         return
     check_same_shape("tags", tags, emissions)
     if tags.dtype.is_floating_point or tags.dtype.is_complex:
-        raise InputError(f"tags: expected integers, or booleans [batch, steps, labels], got {tags.dtype}")
+        raise InputError("tags: expected integers, or booleans [batch, steps, labels], got {dtype}", dtype=tags.dtype)
 
 
 def as_mask(mask: Tensor, emissions: Tensor) -> Tensor:
     """Return a mask as booleans."""
     check_same_shape("mask", mask, emissions)
     if mask.dtype.is_complex:
-        raise InputError(f"mask: expected booleans or 0 and 1, got {mask.dtype}")
+        raise InputError("mask: expected booleans or 0 and 1, got {dtype}", dtype=mask.dtype)
     return mask if mask.dtype == torch.bool else mask != 0
 
 
@@ -102,9 +118,16 @@ def check_lengths(lengths: Tensor, emissions: Tensor, look: bool) -> None:
     """Say what is wrong with lengths ``[B]``; with `look`, with their values too."""
     B, T = emissions.shape[:2]
     if lengths.shape != (B,) or lengths.dtype.is_floating_point or lengths.dtype == torch.bool:
-        raise InputError(f"lengths: expected integers of shape [{B}], got {lengths.dtype} {list(lengths.shape)}")
+        raise InputError(
+            "lengths: expected integers of shape [{B}], got {dtype} {shape}",
+            B=B,
+            dtype=lengths.dtype,
+            shape=list(lengths.shape),
+        )
     if look and B and (int(lengths.min()) < 0 or int(lengths.max()) > T):
-        raise InputError(f"lengths: expected 0 to {T}, got {int(lengths.min())} to {int(lengths.max())}")
+        raise InputError(
+            "lengths: expected 0 to {T}, got {min} to {max}", T=T, min=int(lengths.min()), max=int(lengths.max())
+        )
 
 
 def looks(device: torch.device, check: bool) -> bool:
@@ -171,8 +194,13 @@ def check_tag_range(tags: Tensor, num_tags: int, remedy: str = REMEDY, places: P
     low, high = (int(end) for end in tags.aminmax())
     if low < 0 or high >= num_tags:
         first = int(((tags < 0) | (tags >= num_tags)).nonzero()[0])
-        wrong = f"{int(tags[first])} at {places([first])}"
-        raise InputError(f"tags: expected 0 to {num_tags - 1} where the mask is on, got {wrong}; {remedy}")
+        wrong = message("{tags} at {places}", tags=int(tags[first]), places=places([first]))
+        raise InputError(
+            "tags: expected 0 to {last} where the mask is on, got {wrong}; {remedy}",
+            last=num_tags - 1,
+            wrong=wrong,
+            remedy=remedy,
+        )
 
 
 def check_numbers(name: str, values: Tensor, places: Places = str) -> bool:
@@ -185,8 +213,11 @@ def check_numbers(name: str, values: Tensor, places: Places = str) -> bool:
     if bool(wrong.any()):
         place = places([int(axis) for axis in wrong.nonzero()[0]])
         raise InputError(
-            f"{name}: expected finite scores, or -inf for what is forbidden, got {float(values[wrong][0])} at {place}; "
-            "look for a division by zero or too high a learning rate"
+            "{name}: expected finite scores, or -inf for what is forbidden, got {values} at {place}; look for a "
+            "division by zero or too high a learning rate",
+            name=name,
+            values=float(values[wrong][0]),
+            place=place,
         )
     return not bool(torch.isneginf(values).any())
 
@@ -201,8 +232,9 @@ def check_legal(values: Tensor, error: Callable[[int], NoPathError] = no_path) -
 def unlike_teacher(sentence: int) -> NoPathError:
     """The error for a student that forbids what its teacher allows."""
     return NoPathError(
-        f"sentence {sentence}: expected a legal score for every labelling that the teacher allows, got one of -inf "
-        "(the divergence is infinite); relax the constraints, or give the teacher the same"
+        "sentence {sentence}: expected a legal score for every labelling that the teacher allows, got one of -inf "
+        "(the divergence is infinite); relax the constraints, or give the teacher the same",
+        sentence=sentence,
     )
 
 
@@ -213,8 +245,10 @@ def warn_of_probabilities(rows: Tensor) -> None:
         return
     if float((values.sum(1) - 1).abs().max()) < 1e-3:
         warnings.warn(
-            "tagline.nn.CRF: every row of the emissions is a probability distribution; a CRF wants the scores before "
-            "the softmax (probabilities leave it a range of 1 to tell labels apart)",
+            message(
+                "tagline.nn.CRF: every row of the emissions is a probability distribution; a CRF wants the scores "
+                "before the softmax (probabilities leave it a range of 1 to tell labels apart)"
+            ),
             UserWarning,
             stacklevel=4,
         )

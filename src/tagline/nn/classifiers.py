@@ -77,7 +77,12 @@ def label_names(names: dict[int, str], count: int) -> list[str]:
     listed = [names.get(number) for number in range(count)]
     if len(names) != count or not all(isinstance(name, str) for name in listed) or len({*listed}) < count:
         shown = ", ".join(f"{number}: {name!r}" for number, name in [*names.items()][:4])
-        raise InputError(f"id2label of config.json: expected {count} names, each once, got {len(names)}: {shown}, …")
+        raise InputError(
+            "id2label of config.json: expected {count} names, each once, got {num_names}: {shown}, …",
+            count=count,
+            num_names=len(names),
+            shown=shown,
+        )
     return [str(name) for name in listed]
 
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from tagline.checks import check_number
 from tagline.features.spellings import KNOWN, UNKNOWN
+from tagline.messages import message
 
 
 class TrainingNoise(nn.Module):
@@ -57,5 +58,5 @@ class WordDropout(TrainingNoise):
 
 def check_probability(name: str, p: float) -> float:
     """Return a probability below 1, or say what is wrong with it."""
-    check_number(name, p, least=0, below=1, wanted="a probability from 0 to below 1")
+    check_number(name, p, least=0, below=1, wanted=message("a probability from 0 to below 1"))
     return float(p)

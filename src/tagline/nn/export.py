@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from torch._higher_order_ops.scan import scan
 
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.nn import checks, scripted
 from tagline.nn.crf import CRF
 
@@ -137,7 +138,11 @@ def write_onnx(
     """
     for package in ("onnx", "onnxscript"):
         if find_spec(package) is None:
-            raise ImportError(f"ONNX needs the package {package}; install it with: pip install 'tagline[onnx]'")
+            raise ImportError(
+                message(
+                    "ONNX needs the package {package}; install it with: pip install 'tagline[onnx]'", package=package
+                )
+            )
     shapes = tuple(dict.fromkeys(range(min(2, value.dim())), torch.export.Dim.DYNAMIC) for value in example.values())
     with _quietly():
         try:
@@ -153,11 +158,17 @@ def write_onnx(
             )
         except torch.onnx.OnnxExporterError as error:
             shown = str(error.__cause__ or error).strip().partition("\n")[0][:300]
-            raise InputError(f"export: expected a network that PyTorch's exporter can write, got: {shown}") from error
+            raise InputError(
+                "export: expected a network that PyTorch's exporter can write, got: {shown}", shown=shown
+            ) from error
         assert program is not None
         written = program.model.opset_imports[""]
         if opset is not None and written != opset:  # the exporter only warns
-            raise InputError(f"opset: expected a version that the exporter can write, such as {written}, got {opset}")
+            raise InputError(
+                "opset: expected a version that the exporter can write, such as {written}, got {opset}",
+                written=written,
+                opset=opset,
+            )
         _forget_origins(program)
         program.save(str(path))
 

@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from tagline.messages import message
+
 
 def library() -> Any:
     """Return the package, or say how it is installed."""
@@ -13,7 +15,11 @@ def library() -> Any:
         import transformers
     except ImportError as error:
         raise ImportError(
-            f"encoders need the package transformers ({error}); install it with: pip install 'tagline[transformers]'"
+            message(
+                "encoders need the package transformers ({error}); install it with: pip install "
+                "'tagline[transformers]'",
+                error=error,
+            )
         ) from None
     return transformers
 

@@ -31,12 +31,13 @@ from tagline.chain.tensors import TensorChain, conditionals, path_score
 from tagline.chain.tensors.batched import log_marginals, log_sum, pad
 from tagline.chain.tensors.types import not_empty
 from tagline.errors import InputError, NoPathError
+from tagline.messages import message
 from tagline.nn import checks
 
 Objective = Callable[[TensorChain, Tensor], Tensor]
 """A loss: a chain and its labels ``[N]`` (or sets of labels ``[N, L]``) in, one number a sentence ``[B]`` out."""
 
-UNLIKE_TEACHER = "teacher: expected a chain of the same batch and mask"
+UNLIKE_TEACHER = message("teacher: expected a chain of the same batch and mask")
 
 
 def needs_labels(objective: Objective) -> bool:
@@ -49,8 +50,9 @@ def check_needs_none(objective: Objective) -> None:
     if needs_labels(objective):
         name = getattr(objective, "__name__", type(objective).__name__)
         raise InputError(
-            f"tags: expected the labels that the objective {name} reads, got None; Distillation takes none, also "
-            "within EntropyWeight, and so does an objective of your own with an attribute needs_labels = False"
+            "tags: expected the labels that the objective {name} reads, got None; Distillation takes none, also "
+            "within EntropyWeight, and so does an objective of your own with an attribute needs_labels = False",
+            name=name,
         )
 
 
@@ -154,7 +156,11 @@ class ClassWeights:
         """Compute the weighted sum of the likelihood's factors."""
         _whole("ClassWeights", labels)
         if self.weights.shape != (c.num_labels,):
-            raise InputError(f"weights: expected shape [{c.num_labels}], one a label, got {list(self.weights.shape)}")
+            raise InputError(
+                "weights: expected shape [{num_labels}], one a label, got {shape}",
+                num_labels=c.num_labels,
+                shape=list(self.weights.shape),
+            )
         path, terms = conditionals.factors(c, labels)
         forbidden = torch.isneginf(terms)
         terms = torch.where(forbidden, 0.0, terms)  # a weight of 0 times −∞ would be NaN
@@ -203,7 +209,10 @@ class Distillation:
         self._check_shapes(c)
         if self.teacher.emissions.shape != c.emissions.shape:
             raise InputError(
-                f"{UNLIKE_TEACHER}, emissions {list(c.emissions.shape)}, got {list(self.teacher.emissions.shape)}"
+                "{unlike_teacher}, emissions {shape}, got {got}",
+                unlike_teacher=UNLIKE_TEACHER,
+                shape=list(c.emissions.shape),
+                got=list(self.teacher.emissions.shape),
             )
         student, teacher = (
             chain.with_scores(*(part / self.temperature for part in chain.scores))
@@ -214,11 +223,17 @@ class Distillation:
 
     def _check_shapes(self, c: TensorChain) -> None:
         for name, ours, theirs in (
-            ("labels", c.num_labels, self.teacher.num_labels),
-            ("sentences", c.num_sentences, self.teacher.num_sentences),
+            (message("labels"), c.num_labels, self.teacher.num_labels),
+            (message("sentences"), c.num_sentences, self.teacher.num_sentences),
         ):
             if ours != theirs:
-                raise InputError(f"{UNLIKE_TEACHER}, {ours} {name}, got {theirs}")
+                raise InputError(
+                    "{unlike_teacher}, {ours} {name}, got {theirs}",
+                    unlike_teacher=UNLIKE_TEACHER,
+                    ours=ours,
+                    name=name,
+                    theirs=theirs,
+                )
 
     def check_values(self, c: TensorChain) -> None:
         """Raise for a teacher whose sentences have other lengths, or no legal labelling."""
@@ -226,11 +241,17 @@ class Distillation:
         lengths = zip(c.lengths.tolist(), self.teacher.lengths.tolist(), strict=True)
         for sentence, (ours, theirs) in enumerate(lengths):
             if ours != theirs:
-                raise InputError(f"{UNLIKE_TEACHER}, {ours} tokens in sentence {sentence}, got {theirs}")
+                raise InputError(
+                    "{unlike_teacher}, {ours} tokens in sentence {sentence}, got {theirs}",
+                    unlike_teacher=UNLIKE_TEACHER,
+                    ours=ours,
+                    sentence=sentence,
+                    theirs=theirs,
+                )
         try:
             checks.check_legal(tensors.log_partition(self.teacher.detach()))
         except NoPathError as error:
-            raise NoPathError(f"teacher: {error}") from None
+            raise NoPathError("teacher: {error}", error=error) from None
 
 
 def _infinite(forbidden: Tensor, values: Tensor) -> Tensor:
@@ -245,4 +266,4 @@ def _with_cost(c: TensorChain, labels: Tensor, cost: float) -> TensorChain:
 
 def _whole(name: str, labels: Tensor) -> None:
     if labels.dtype == torch.bool:
-        raise InputError(f"{name}: expected one label a token, got sets of labels; train on sets with nll")
+        raise InputError("{name}: expected one label a token, got sets of labels; train on sets with nll", name=name)

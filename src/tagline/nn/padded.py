@@ -113,8 +113,8 @@ class PaddedLayer(TransitionModule):
         labels = None if tags is None else places.pack(tags)
         if labels is not None and labels.dtype != torch.bool:
             labels = as_type(labels, torch.int64)
-        free = checked and not self.constrained and allowed is None and transitions is None  # as the look will find
-        chain = places.chain(rows, pairs, start, end, free)
+        free = checked and self._may_follow is None and allowed is None and transitions is None  # as the look will find
+        chain = TensorChain(rows, places.first, places.lengths, places.shape[1], pairs, start, end, free)
         if checked:
             finite = checks.check_values(chain, labels, steps=places.steps)
             if not self._looked_at_emissions and labels is not None:
@@ -186,8 +186,11 @@ class PaddedLayer(TransitionModule):
 def _as_sets(name: str, sets: Tensor, emissions: Tensor) -> Tensor:
     if sets.shape != emissions.shape or sets.dtype != torch.bool:
         raise InputError(
-            f"{name}: expected booleans (True = allowed) of shape {list(emissions.shape)}, "
-            f"got {sets.dtype} {list(sets.shape)}"
+            "{name}: expected booleans (True = allowed) of shape {shape}, got {dtype} {shape2}",
+            name=name,
+            shape=list(emissions.shape),
+            dtype=sets.dtype,
+            shape2=list(sets.shape),
         )
     return sets
 
@@ -196,7 +199,9 @@ def _as_cubes(transitions: Tensor, emissions: Tensor) -> Tensor:
     wanted = (*emissions.shape, emissions.shape[2])
     if transitions.shape != wanted or not transitions.dtype.is_floating_point:
         raise InputError(
-            f"transitions: expected scores of shape {list(wanted)}, that lead into each token, "
-            f"got {transitions.dtype} {list(transitions.shape)}"
+            "transitions: expected scores of shape {wanted}, that lead into each token, got {dtype} {shape}",
+            wanted=list(wanted),
+            dtype=transitions.dtype,
+            shape=list(transitions.shape),
         )
     return transitions

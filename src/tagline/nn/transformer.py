@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from tagline.checks import as_whole, check_choice
 from tagline.errors import InputError
 from tagline.features.subwords import PieceTable
+from tagline.messages import message
 from tagline.nn.dropout import check_probability
 from tagline.nn.subword_batches import SubwordBatch
 
@@ -66,7 +67,9 @@ class TransformerEncoder(nn.Module):
         super().__init__()
         if getattr(model.config, "is_encoder_decoder", False):
             kind = model.config.model_type
-            raise InputError(f"encoder: expected one that only encodes, such as BERT, got the encoder-decoder {kind}")
+            raise InputError(
+                "encoder: expected one that only encodes, such as BERT, got the encoder-decoder {kind}", kind=kind
+            )
         _check_kind({"model_type": model.config.model_type})  # or its file could not be read again
         check_choice("pooling", pooling, POOLINGS)
         check_probability("dropout", dropout)
@@ -80,7 +83,10 @@ class TransformerEncoder(nn.Module):
         self.frozen = self._freeze(freeze)
         if checkpointing:
             if not model.supports_gradient_checkpointing:
-                raise InputError(f"checkpointing: expected False, as {model.config.model_type} cannot, got True")
+                raise InputError(
+                    "checkpointing: expected False, as {model_type} cannot, got True",
+                    model_type=model.config.model_type,
+                )
             # Its name in transformers 5.23 and later, or before.
             name = "activation" if hasattr(model, "activation_checkpointing_enable") else "gradient"
             getattr(model, f"{name}_checkpointing_enable")({"use_reentrant": False})
@@ -131,13 +137,16 @@ class TransformerEncoder(nn.Module):
         rows = embeddings.weight.shape[0]
         if table.num_pieces > rows:
             raise InputError(
-                f"tokenizer: expected pieces that the encoder embeds, 0 to {rows - 1}, got up to "
-                f"{table.num_pieces - 1}; tokenizer and weights are of different encoders"
+                "tokenizer: expected pieces that the encoder embeds, 0 to {last}, got up to {last2}; tokenizer "
+                "and weights are of different encoders",
+                last=rows - 1,
+                last2=table.num_pieces - 1,
             )
         if self.max_length is not None and table.window.max_length > self.max_length:
             raise InputError(
-                f"max_length: expected up to {self.max_length} pieces, for which the encoder has positions, "
-                f"got {table.window.max_length}"
+                "max_length: expected up to {max_length} pieces, for which the encoder has positions, got {got}",
+                max_length=self.max_length,
+                got=table.window.max_length,
             )
 
     def layer_rates(self, decay: float) -> dict[str, float]:
@@ -207,7 +216,7 @@ class TransformerEncoder(nn.Module):
     def _freeze(self, freeze: int | str) -> int:
         """Fix the weights of the lower depths; return how many depths are fixed."""
         everything = self.num_layers + 1
-        wanted = f'0 to {everything} lower layers, or "all"'
+        wanted = message('0 to {everything} lower layers, or "all"', everything=everything)
         count = everything if freeze == "all" else as_whole("freeze", freeze, 0, everything, wanted=wanted)
         for name, parameter in self.model.named_parameters():
             parameter.requires_grad_(self._depths[name] >= count)
@@ -255,7 +264,7 @@ def _stacks(model: nn.Module) -> tuple[list[str], int]:
     """
     lists = {name: len(module) for name, module in model.named_modules() if isinstance(module, nn.ModuleList)}
     if not lists:
-        raise InputError(f"encoder: expected a stack of layers, got {type(model).__name__}, which has none")
+        raise InputError("encoder: expected a stack of layers, got {type}, which has none", type=type(model).__name__)
     first = max(lists, key=lambda name: lists[name])
     parent = first.rpartition(".")[0]
     return [name for name in lists if name.rpartition(".")[0] == parent and lists[name] == lists[first]], lists[first]
@@ -292,9 +301,11 @@ def _check_kind(config: Mapping[str, Any]) -> None:
         parts += [value for value in part.values() if isinstance(value, dict)]
         kind = part.get("model_type")
         if (part is config or "model_type" in part) and (not isinstance(kind, str) or kind not in KINDS):
-            raise InputError(f"encoder: expected an encoder of text such as bert, got one of the kind {kind!r}")
+            raise InputError(
+                "encoder: expected an encoder of text such as bert, got one of the kind {kind!r}", kind=kind
+            )
         if odd := next((name for name in part if "backbone" in str(name).lower()), None):
-            raise InputError(f"encoder: expected the configuration of an encoder of text, got {odd!r} in it")
+            raise InputError("encoder: expected the configuration of an encoder of text, got {odd!r} in it", odd=odd)
 
 
 def _model_of(config: Mapping[str, Any]) -> PreTrainedModel:
@@ -310,7 +321,9 @@ def _model_of(config: Mapping[str, Any]) -> PreTrainedModel:
             model: PreTrainedModel = AutoModel.from_config(made, trust_remote_code=False, dtype=torch.float32)
     except Exception as error:  # whatever the library says of unknown kinds and impossible sizes
         shown = str(error).partition("\n")[0][:200]
-        raise InputError(f"encoder: expected the configuration of a transformer, got {kind!r} ({shown})") from None
+        raise InputError(
+            "encoder: expected the configuration of a transformer, got {kind!r} ({shown})", kind=kind, shown=shown
+        ) from None
     return model
 
 
@@ -318,7 +331,12 @@ def _check_layers(config: Mapping[str, Any], count: int) -> None:
     """Refuse a configuration of far more layers than there are weights, before they are made."""
     for name in ("num_hidden_layers", "n_layers", "num_hidden_groups", "inner_group_num"):
         if isinstance(layers := config.get(name), int) and layers > max(count, 100):
-            raise InputError(f"encoder: expected {name} to match {count} tensors of weights, got {layers}")
+            raise InputError(
+                "encoder: expected {name} to match {count} tensors of weights, got {layers}",
+                name=name,
+                count=count,
+                layers=layers,
+            )
 
 
 def _check_tables(tables: Mapping[str, Tensor], state: Mapping[str, Tensor | NDArray[Any]]) -> None:
@@ -327,18 +345,31 @@ def _check_tables(tables: Mapping[str, Tensor], state: Mapping[str, Tensor | NDA
     if wanted > (room := _MOST_IN_TABLES + sum(weights.nbytes for weights in state.values())):
         largest = max(tables, key=lambda name: tables[name].nbytes)
         raise InputError(
-            f"encoder: the configuration asks for tables of {wanted:,} bytes, most of them for {largest} of shape "
-            f"{list(tables[largest].shape)}; with these weights they may take {room:,}. Check the sizes in it, such as "
-            "max_position_embeddings"
+            "encoder: the configuration asks for tables of {wanted:,} bytes, most of them for {largest} of shape "
+            "{shape}; with these weights they may take {room:,}. Check the sizes in it, such as "
+            "max_position_embeddings",
+            wanted=wanted,
+            largest=largest,
+            shape=list(tables[largest].shape),
+            room=room,
         )
 
 
 def _check_state(state: Mapping[str, Tensor | NDArray[Any]], shapes: Mapping[str, tuple[int, ...]]) -> None:
     if missing := sorted(shapes.keys() - state.keys()):
-        raise InputError(f"weights of the encoder: expected {missing[0]} of {len(missing)}, got none")
+        raise InputError(
+            "weights of the encoder: expected {wanted} of {num_missing}, got none",
+            wanted=missing[0],
+            num_missing=len(missing),
+        )
     for name, value in state.items():
         if name not in shapes:
-            raise InputError(f"weights of the encoder: expected those of the configuration, got {name} too")
+            raise InputError("weights of the encoder: expected those of the configuration, got {name} too", name=name)
         if tuple(value.shape) != shapes[name]:
             got = list(value.shape)
-            raise InputError(f"weights of the encoder: expected {name} of shape {list(shapes[name])}, got {got}")
+            raise InputError(
+                "weights of the encoder: expected {name} of shape {shapes}, got {got}",
+                name=name,
+                shapes=list(shapes[name]),
+                got=got,
+            )

@@ -225,7 +225,10 @@ def _numbers(logs: Float64Array) -> Float64Array:
     finite = logs[np.isfinite(logs)]
     if finite.size and (finite.max() > LARGEST or finite.min() < -LARGEST):
         raise InputError(
-            f"logs=False: expected numbers within e±{LARGEST:.0f}, got logarithms from {finite.min():.0f} to "
-            f"{finite.max():.0f}; a shorter sentence has such numbers, logs=True any"
+            "logs=False: expected numbers within e±{largest:.0f}, got logarithms from {min:.0f} to {max:.0f}; a "
+            "shorter sentence has such numbers, logs=True any",
+            largest=LARGEST,
+            min=finite.min(),
+            max=finite.max(),
         )
     return np.exp(logs)

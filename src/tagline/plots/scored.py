@@ -13,6 +13,7 @@ import numpy as np
 
 from tagline.checks import check_whole, is_listing, shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.cutting import cut_for
 from tagline.readers.corpus import Corpus, Sentence
 from tagline.readers.raw_text import corpus_of_texts
@@ -61,13 +62,18 @@ def scored(source: Any, sentence: Any, known: Any, tokens: Any, labels: Any) -> 
         chain, words, places = _chain_of(source, sentence, known)
         names = [str(label) for label in source.labels_]
     else:
-        raise InputError(f"expected a Chain, or a model and a sentence, got {shown_value(source)}")
+        raise InputError("expected a Chain, or a model and a sentence, got {source}", source=shown_value(source))
     T = chain.num_tokens
     label_of = np.asarray(getattr(chain, "labels", np.arange(chain.num_labels)), np.int64)
     L = len(names) if names is not None else chain.num_labels
     if T * chain.num_labels**2 > MOST_PAIRS:
         most = MOST_PAIRS // chain.num_labels**2
-        raise InputError(f"expected a sentence of up to {most:,} tokens for {chain.num_labels} labels, got {T:,}")
+        raise InputError(
+            "expected a sentence of up to {most:,} tokens for {num_labels} labels, got {T:,}",
+            most=most,
+            num_labels=chain.num_labels,
+            T=T,
+        )
     return Scored(
         chain,
         _names("tokens", tokens, words or [str(t) for t in range(T)], T),
@@ -82,9 +88,9 @@ def _sentence_of(chain: Chain, number: Any) -> Chain:
     B = chain.num_sentences
     if number is None:
         if B != 1:
-            raise InputError(f"expected a chain of one sentence, got {B}; name one of them by number: sentence=0")
+            raise InputError("expected a chain of one sentence, got {B}; name one of them by number: sentence=0", B=B)
         return chain
-    check_whole("sentence", number, 0, B - 1, wanted=f"a number below {B}, as there are sentences")
+    check_whole("sentence", number, 0, B - 1, wanted=message("a number below {B}, as there are sentences", B=B))
     first, last = chain.offsets[number : number + 2]
     transitions = chain.transitions[first:last] if chain.per_position else chain.transitions
     return Chain(chain.emissions[first:last], transitions, chain.start, chain.end)
@@ -102,7 +108,9 @@ def _chain_of(model: Any, sentence: Any, known: Any) -> tuple[Chain, list[str], 
     elif isinstance(sentence, Sentence):
         X = Corpus.from_sentences([sentence])
     elif not is_listing(sentence):
-        raise InputError(f"sentence: expected a text, a list of tokens or a Sentence, got {shown_value(sentence)}")
+        raise InputError(
+            "sentence: expected a text, a list of tokens or a Sentence, got {sentence}", sentence=shown_value(sentence)
+        )
     words = X.tokens[0] if isinstance(X, Corpus) else [_word(t, token) for t, token in enumerate(sentence)]
     chains = list(model.chains(X, **({} if known is None else {"known": [known]})))
     if not chains:  # nothing to score
@@ -129,8 +137,12 @@ def _names(what: str, given: Any, own: Sequence[str], count: int) -> tuple[str, 
     if given is None:
         return tuple(own)
     if not is_listing(given):
-        raise InputError(f"{what}: expected a list of {count} names, got {shown_value(given)}")
+        raise InputError(
+            "{what}: expected a list of {count} names, got {given}", what=what, count=count, given=shown_value(given)
+        )
     names = tuple(str(name) for name in given)
     if len(names) != count:
-        raise InputError(f"{what}: expected {count} names, got {len(names)}")
+        raise InputError(
+            "{what}: expected {count} names, got {num_names}", what=what, count=count, num_names=len(names)
+        )
     return names

@@ -65,7 +65,9 @@ def _lines(thing: Any, entities: Any) -> tuple[tuple[Sequence[Piece], ...], str,
         return tuple(lines), "", ""
     shown = picture(thing, entities)
     if not isinstance(shown, Picture):
-        raise InputError(f"expected a text or sentence with entities, got {type(thing).__name__}; show shows results")
+        raise InputError(
+            "expected a text or sentence with entities, got {type}; show shows results", type=type(thing).__name__
+        )
     return shown.lines, shown.title, shown.note
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from tagline.checks import check_whole
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.readers.compressed import position_of
 from tagline.readers.sources import BOM, PathLike, Recoder, bad_utf8, name_of, open_source, whole_check
 
@@ -33,7 +34,7 @@ def read_blocks(
 
     After each block `position` is told how many bytes of the source were read, as they lie on the disk.
     """
-    check_whole("block_bytes", size, 1, MOST_BYTES, wanted="a number of bytes, 1 or more")
+    check_whole("block_bytes", size, 1, MOST_BYTES, wanted=message("a number of bytes, 1 or more"))
     recode = Recoder(name_of(path), encoding)
     with open_source(path) as stream:
         # One read of a pipe gives what is there; a plain read would wait for a whole block.
@@ -64,8 +65,13 @@ def whole_sentences(blocks: Iterator[bytes], end: re.Pattern[bytes], source: str
         waiting += len(block)
         before = text[-_LONGEST_END:]
         if waiting > LONGEST:
-            what = "a blank line" if end is BLANK_LINE else "the end of a line"
-            raise InputError(f"{source}: expected {what} within {LONGEST:,} bytes, got none; this looks like no text")
+            what = message("a blank line") if end is BLANK_LINE else message("the end of a line")
+            raise InputError(
+                "{source}: expected {what} within {longest:,} bytes, got none; this looks like no text",
+                source=source,
+                what=what,
+                longest=LONGEST,
+            )
     if waiting:
         yield b"".join(rest)
 

@@ -15,6 +15,7 @@ import numpy as np
 from tagline import compiled
 from tagline.checks import check_switch, check_whole, shown, shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.ragged import offsets_of, row_of
 from tagline.readers.blocks import BLANK_LINE, read_blocks, whole_sentences
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
@@ -43,8 +44,8 @@ def _is_text(value: str) -> bool:
 class BrokenLineError(InputError):
     """A line that cannot be read, with the place of its first byte among those that were parsed."""
 
-    def __init__(self, message: str, begin: int) -> None:
-        super().__init__(message)
+    def __init__(self, problem: str, begin: int) -> None:
+        super().__init__(problem)
         self.begin = begin
 
 
@@ -69,27 +70,41 @@ class ColumnFormat:
     def __post_init__(self) -> None:
         if not isinstance(self.comment, str) or not _is_text(self.comment):
             raise InputError(
-                f"comment: expected how comments begin, or an empty string, got {shown_value(self.comment)}"
+                "comment: expected how comments begin, or an empty string, got {comment}",
+                comment=shown_value(self.comment),
             )
         for switch in ("docstart", "strict"):
             check_switch(switch, getattr(self, switch))
         names = self.names
         named = isinstance(names, Sequence) and not isinstance(names, str)
         if names is not None and not (named and all(isinstance(name, str) for name in names)):
-            raise InputError(f"names: expected a list of the columns' names, or None, got {shown_value(names)}")
-        check_whole("label", self.label, optional=True, wanted="the number of a column, or None")
+            raise InputError(
+                "names: expected a list of the columns' names, or None, got {names}", names=shown_value(names)
+            )
+        check_whole("label", self.label, optional=True, wanted=message("the number of a column, or None"))
 
     def names_for(self, source: str, columns: int) -> list[str]:
         """Name the columns of a file that has this many."""
         if self.names is not None:
             if len(self.names) != columns:
                 named = shown(", ".join(self.names))[1:-1]
-                raise InputError(f"{source}: expected {len(self.names)} columns ({named}), got {columns}")
+                raise InputError(
+                    "{source}: expected {num_names} columns ({named}), got {columns}",
+                    source=source,
+                    num_names=len(self.names),
+                    named=named,
+                    columns=columns,
+                )
             return list(self.names)
         names = [TOKEN, *map(str, range(1, columns))]
         if self.label is not None and columns > 1:
             if not -columns <= self.label < columns:
-                raise InputError(f"{source}: expected a label column among {columns}, got {shown_value(self.label)}")
+                raise InputError(
+                    "{source}: expected a label column among {columns}, got {label}",
+                    source=source,
+                    columns=columns,
+                    label=shown_value(self.label),
+                )
             names[self.label] = TAG
         return names
 
@@ -133,7 +148,11 @@ def read_columns(
         pieces = list(parse_blocks(blocks, form, source))
     corpus = _joined(pieces)
     if corpus is None:
-        raise InputError(f"{source}: expected sentences, got {'none' if pieces else 'an empty file'}")
+        raise InputError(
+            "{source}: expected sentences, got {got}",
+            source=source,
+            got=message("none") if pieces else message("an empty file"),
+        )
     warn_skipped(name_of(path), corpus.problems)
     return corpus
 
@@ -192,7 +211,9 @@ def write_columns(corpus: Corpus, path: PathLike, *, separator: str = " ") -> No
     sings O
     """
     if not isinstance(separator, str):
-        raise InputError(f"separator: expected a string between columns, got {shown_value(separator)}")
+        raise InputError(
+            "separator: expected a string between columns, got {separator}", separator=shown_value(separator)
+        )
     refuse_empty(corpus)
     refuse_blanks(corpus)
     with open_target(path) as stream:
@@ -207,7 +228,9 @@ def write_columns(corpus: Corpus, path: PathLike, *, separator: str = " ") -> No
 def refuse_others(corpus: object) -> None:
     """Raise where something else than a corpus is to be written."""
     if not isinstance(corpus, Corpus):
-        raise InputError(f"corpus: expected a Corpus to write, got {type(corpus).__name__}; see Corpus.from_sentences")
+        raise InputError(
+            "corpus: expected a Corpus to write, got {type}; see Corpus.from_sentences", type=type(corpus).__name__
+        )
 
 
 def refuse_empty(corpus: Corpus) -> None:
@@ -216,7 +239,9 @@ def refuse_empty(corpus: Corpus) -> None:
     empty = np.flatnonzero(np.diff(corpus.offsets) == 0)
     if len(empty):
         place = corpus.place(int(empty[0]))
-        raise InputError(f"{place}: expected tokens to write, got an empty sentence; leave it out, or use JSON lines")
+        raise InputError(
+            "{place}: expected tokens to write, got an empty sentence; leave it out, or use JSON lines", place=place
+        )
 
 
 def refuse_blanks(corpus: Corpus, blanks: str = " \t\n\r") -> None:
@@ -227,7 +252,10 @@ def refuse_blanks(corpus: Corpus, blanks: str = " \t\n\r") -> None:
             if unfit and len(places := np.flatnonzero(column.ids == number)):
                 b = row_of(corpus.offsets, int(places[0]))
                 raise InputError(
-                    f"{corpus.place(b)}: expected a {name} without blanks to write in a column, got {word!r}"
+                    "{place}: expected a {name} without blanks to write in a column, got {word!r}",
+                    place=corpus.place(b),
+                    name=name,
+                    word=word,
                 )
 
 
@@ -281,14 +309,24 @@ def _problem(
 ) -> str:
     where = f"{source}:{lines_before + line}"
     if got < 0:
-        return f"{where}: expected text, got a zero byte; this looks like a binary file"
+        return message("{where}: expected text, got a zero byte; this looks like a binary file", where=where)
     text = data[begin : min(end, begin + 400)].tobytes().decode(errors="replace")
     if columns > MOST_COLUMNS:
-        return (
-            f"{where}: expected up to {MOST_COLUMNS} columns, got {got} ({shown(text)}); this looks like raw text: "
-            "read it as text, or put each token on a line"
+        return message(
+            "{where}: expected up to {most_columns} columns, got {got} ({text}); this looks like raw text: "
+            "read it as text, or put each token on a line",
+            where=where,
+            most_columns=MOST_COLUMNS,
+            got=got,
+            text=shown(text),
         )
-    return f"{where}: expected {columns} columns, got {got} ({shown(text)})"
+    return message(
+        "{where}: expected {columns} columns, got {got} ({text})",
+        where=where,
+        columns=columns,
+        got=got,
+        text=shown(text),
+    )
 
 
 def _bad_text(source: str, data: Bytes, lines_before: int) -> BrokenLineError:

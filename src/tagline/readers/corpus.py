@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline.checks import check_number, check_whole, is_listing, random_generator, shown_value
 from tagline.errors import InputError, visible
+from tagline.messages import message
 from tagline.ragged import offsets_of, take_rows
 from tagline.types import IntArray
 
@@ -56,7 +57,7 @@ class Column:
         try:
             ids = np.fromiter((numbers.setdefault(string, len(numbers)) for string in strings), np.int32)
         except TypeError as error:
-            raise InputError(f"column: expected a list of strings, got something else ({error})") from None
+            raise InputError("column: expected a list of strings, got something else ({error})", error=error) from None
         return cls(tuple(numbers), ids)
 
     @classmethod
@@ -171,11 +172,11 @@ class Corpus:
         lengths = {name: len(column) for name, column in columns.items()}
         N = next(iter(lengths.values()))
         if set(lengths.values()) != {N}:
-            raise InputError(f"columns: expected the same number of tokens in each, got {lengths}")
+            raise InputError("columns: expected the same number of tokens in each, got {lengths}", lengths=lengths)
         self.columns = dict(columns)
         self.offsets: IntArray = _whole_numbers("offsets", [0, N] if offsets is None else offsets)
         if not len(self.offsets) or self.offsets[0] != 0 or self.offsets[-1] != N or (np.diff(self.offsets) < 0).any():
-            raise InputError(f"offsets: expected to rise from 0 to {N}, got {self.offsets.tolist()[:5]}…")
+            raise InputError("offsets: expected to rise from 0 to {N}, got {got}…", N=N, got=self.offsets.tolist()[:5])
         self.source = source
         self.lines = None if lines is None else np.asarray(lines, np.int64)
         self.texts = None if texts is None else list(texts)
@@ -188,18 +189,25 @@ class Corpus:
     ) -> Corpus:
         """Build a corpus from sentences: `Sentence`, mappings of columns, or pairs (tokens, tags)."""
         if not is_listing(sentences):
-            raise InputError(f"sentences: expected a list of sentences, got {type(sentences).__name__}")
+            raise InputError("sentences: expected a list of sentences, got {type}", type=type(sentences).__name__)
         rows = [_columns_of(b, sentence) for b, sentence in enumerate(sentences)]
         names = list(rows[0]) if rows else [TOKEN]
         if not names or not all(isinstance(name, str) for name in names):
-            raise InputError(f"sentence 0: expected columns with names, got {shown_value(names)}")
+            raise InputError("sentence 0: expected columns with names, got {names}", names=shown_value(names))
         for b, row in enumerate(rows):
             listings = {name: values for name, values in row.items() if isinstance(values, str) or is_listing(values)}
             lengths = {name: len(values) for name, values in listings.items() if isinstance(values, Sized)}
             if len(lengths) < len(row):
-                raise InputError(f"sentence {b}: expected lists of strings as columns {names}, got something else")
+                raise InputError(
+                    "sentence {b}: expected lists of strings as columns {names}, got something else", b=b, names=names
+                )
             if list(row) != names or len(set(lengths.values())) > 1:
-                raise InputError(f"sentence {b}: expected columns {names} of one length, got {lengths}")
+                raise InputError(
+                    "sentence {b}: expected columns {names} of one length, got {lengths}",
+                    b=b,
+                    names=names,
+                    lengths=lengths,
+                )
         columns = {name: Column.of(string for row in rows for string in row[name]) for name in names}
         return cls(columns, offsets_of([len(row[names[0]]) for row in rows]))
 
@@ -254,7 +262,9 @@ class Corpus:
         """Return a column by name, or say which there are."""
         if not isinstance(name, str) or name not in self.columns:
             names = ", ".join(self.names)
-            raise InputError(f"column {shown_value(name)}: expected one of {names}; this corpus has no other")
+            raise InputError(
+                "column {name}: expected one of {names}; this corpus has no other", name=shown_value(name), names=names
+            )
         return self.columns[name]
 
     def sequences(self, name: str) -> list[list[str]]:
@@ -283,7 +293,7 @@ class Corpus:
             return self.take(range(*where.indices(len(self))))
         b = where + len(self) if where < 0 else where
         if not 0 <= b < len(self):
-            raise IndexError(f"sentence {where}: expected 0 to {len(self) - 1}")
+            raise IndexError(message("sentence {where}: expected 0 to {last}", where=where, last=len(self) - 1))
         first, last = int(self.offsets[b]), int(self.offsets[b + 1])
         spans = None
         if self.token_spans is not None:
@@ -366,7 +376,7 @@ def _whole_numbers(name: str, values: ArrayLike) -> IntArray:
             return array.astype(np.int64)
     except (TypeError, ValueError):
         pass
-    raise InputError(f"{name}: expected whole numbers, got {shown_value(values)}")
+    raise InputError("{name}: expected whole numbers, got {values}", name=name, values=shown_value(values))
 
 
 def _columns_of(b: int, sentence: object) -> dict[str, Sequence[str]]:
@@ -377,4 +387,6 @@ def _columns_of(b: int, sentence: object) -> dict[str, Sequence[str]]:
     if isinstance(sentence, tuple) and len(sentence) == 2:
         return {TOKEN: sentence[0], TAG: sentence[1]}
     kind = type(sentence).__name__
-    raise InputError(f"sentence {b}: expected a Sentence, a mapping of columns or a pair (tokens, tags), got {kind}")
+    raise InputError(
+        "sentence {b}: expected a Sentence, a mapping of columns or a pair (tokens, tags), got {kind}", b=b, kind=kind
+    )

@@ -9,6 +9,7 @@ from operator import itemgetter
 import numpy as np
 
 from tagline.drawing.result_tables import Readable
+from tagline.messages import message
 from tagline.readers.corpus import TAG, TOKEN, Corpus
 from tagline.readers.schemes import detect
 from tagline.readers.spans import find_spans
@@ -36,7 +37,7 @@ def counted(labels: Mapping[str, int]) -> str:
     'B-MISC (1), I-MISC (3)'
     """
     named = [f"{label} ({count})" for label, count in labels.items()]
-    more = f" and {len(named) - MOST_SELDOM} more" if len(named) > MOST_SELDOM else ""
+    more = message(" and {num_named} more", num_named=len(named) - MOST_SELDOM) if len(named) > MOST_SELDOM else ""
     return ", ".join(named[:MOST_SELDOM]) + more
 
 
@@ -70,30 +71,51 @@ class Description(Readable):
 
     def line(self) -> str:
         """Say in one line what there is."""
-        source = f"{self.source}: " if self.source else ""
-        labels = f", {len(self.labels):,} labels ({self.scheme or 'no tag scheme'})" if self.labels else ""
-        return f"{source}{self.sentences:,} sentences, {self.tokens:,} tokens{labels}"
+        line = message("{sentences:,} sentences, {tokens:,} tokens", sentences=self.sentences, tokens=self.tokens)
+        if self.labels:
+            line = message(
+                "{line}, {count:,} labels ({scheme})",
+                line=line,
+                count=len(self.labels),
+                scheme=self.scheme or message("no tag scheme"),
+            )
+        return str(message("{place}: {error}", place=self.source, error=line) if self.source else line)
 
     def text(self) -> str:
         """Return the description as lines for people."""
-        lines = [
-            f"source     {self.source or '-'}",
-            f"sentences  {self.sentences:,}",
-            f"tokens     {self.tokens:,} ({self.distinct_tokens:,} distinct)",
-            f"columns    {', '.join(self.columns)}",
-            f"length     {self.mean_length:.1f} on average, longest {self.longest} ({self.longest_place})",
+        lines: list[str] = [
+            message("source     {source}", source=self.source or "-"),
+            message("sentences  {sentences:,}", sentences=self.sentences),
+            message(
+                "tokens     {tokens:,} ({distinct_tokens:,} distinct)",
+                tokens=self.tokens,
+                distinct_tokens=self.distinct_tokens,
+            ),
+            message("columns    {columns}", columns=", ".join(self.columns)),
+            message(
+                "length     {mean_length:.1f} on average, longest {longest} ({longest_place})",
+                mean_length=self.mean_length,
+                longest=self.longest,
+                longest_place=self.longest_place,
+            ),
         ]
         if self.labels:
-            lines.append(f"scheme     {self.scheme or 'none'}: {self.reason}")
-            lines.append(f"labels     {len(self.labels)}")
+            lines.append(
+                message("scheme     {scheme}: {reason}", scheme=self.scheme or message("none"), reason=self.reason)
+            )
+            lines.append(message("labels     {num_labels}", num_labels=len(self.labels)))
             lines += [f"  {count:>9,}  {label}" for label, count in self.labels.items()]
             if seldom := seldom_labels(self.labels):
-                lines.append(f"seldom     fewer than {FEW} times: {counted(seldom)}")
+                lines.append(message("seldom     fewer than {few} times: {counted}", few=FEW, counted=counted(seldom)))
         if set(self.entities) == {""}:  # of segmented text, whose words have no types
             words = self.entities[""]
-            lines.append(f"words      {words:,}, {self.tokens / words:.2f} characters on average")
+            lines.append(
+                message(
+                    "words      {words:,}, {tokens:.2f} characters on average", words=words, tokens=self.tokens / words
+                )
+            )
         elif self.entities:
-            lines.append(f"entities   {sum(self.entities.values()):,}")
+            lines.append(message("entities   {entities:,}", entities=sum(self.entities.values())))
             lines += [f"  {count:>9,}  {label}" for label, count in self.entities.items()]
         return "\n".join(lines)
 

@@ -17,6 +17,7 @@ from operator import itemgetter
 
 import numpy as np
 
+from tagline.messages import message
 from tagline.readers.corpus import TAG, Column
 from tagline.readers.rules import MISFIT, SCHEMES, SEPARATORS, Scheme, tag_codes
 from tagline.readers.tagged import Tagged, Tags
@@ -50,8 +51,14 @@ class Stray:
     @property
     def problem(self) -> str:
         """What is wrong, in words."""
-        more = f", nor are the tags of {self.count - 1} more tokens" if self.count > 1 else ""
-        return f"{self.tag!r} is no tag of {self.scheme.name}{more}, and all others are"
+        if self.count == 1:
+            return message("{tag!r} is no tag of {scheme}, and all others are", tag=self.tag, scheme=self.scheme.name)
+        return message(
+            "{tag!r} is no tag of {scheme}, nor are the tags of {count} more tokens, and all others are",
+            tag=self.tag,
+            scheme=self.scheme.name,
+            count=self.count - 1,
+        )
 
 
 @dataclass(frozen=True)
@@ -130,18 +137,25 @@ def detect_counted(used: dict[str, int], violations_of: Callable[[str], int]) ->
         violations_of: how often the sentences break the rules of a scheme that all tags are written in.
     """
     if not used:
-        return Detection(None, "there are no tags", {}, {})
+        return Detection(None, message("there are no tags"), {}, {})
     strange = [tag for tag in used if not _is_tag(tag)]
     if strange:
-        others = f" and {len(strange) - 1} other tags are" if len(strange) > 1 else " is"
-        reason = f"{strange[0]!r}{others} of no scheme (expected a letter, or a letter, - or _, and a type)"
+        reason = message("{tag!r} is of no scheme (expected a letter, or a letter, - or _, and a type)", tag=strange[0])
+        if len(strange) > 1:
+            reason = message(
+                "{tag!r} and {count} other tags are of no scheme (expected a letter, or a letter, - or _, and a type)",
+                tag=strange[0],
+                count=len(strange) - 1,
+            )
         return Detection(None, reason, {}, {})
     letters: dict[str, int] = {}
     for tag, count in used.items():
         letters[tag[0]] = letters.get(tag[0], 0) + count
     if set(letters) == {"O"}:
         names = tuple(name for name in STRICTEST_FIRST if SCHEMES[name].typed and name != "IOB2")
-        return Detection(SCHEMES["IOB2"], "every tag is O, which fits every scheme", letters, {"IOB2": 0}, names)
+        return Detection(
+            SCHEMES["IOB2"], message("every tag is O, which fits every scheme"), letters, {"IOB2": 0}, names
+        )
     violations = {name: violations_of(name) for name in STRICTEST_FIRST if _fits(name, list(used))}
     return _decide(letters, violations, sum(used.values()) - letters.get("O", 0))
 
@@ -166,16 +180,33 @@ def _fits(name: str, used: list[str]) -> bool:
 def _decide(letters: dict[str, int], violations: dict[str, int], tagged: int) -> Detection:
     used = ", ".join(sorted(letters))
     if not violations:
-        reason = f"the letters {used} are not those of one scheme, or tags with and without types are mixed"
+        reason = message(
+            "the letters {used} are not those of one scheme, or tags with and without types are mixed", used=used
+        )
         return Detection(None, reason, letters, violations)
     fewest = min(violations.values())
     best, *others = [name for name, count in violations.items() if count == fewest]
-    reason = f"the letters are {used}, and "
     if fewest:
-        reason += f"{best} has the fewest violations: {fewest}, with {tagged} tags other than O"
+        reason = message(
+            "the letters are {letters}, and {best} has the fewest violations: {fewest}, with {tagged} tags other "
+            "than O",
+            letters=used,
+            best=best,
+            fewest=fewest,
+            tagged=tagged,
+        )
     else:
-        worse = [f"{count} of {name}" for name, count in violations.items() if count]
-        reason += f"no sentence breaks the rules of {best}" + (f" (violations: {', '.join(worse)})" if worse else "")
+        reason = message(
+            "the letters are {letters}, and no sentence breaks the rules of {best}", letters=used, best=best
+        )
+        if worse := [
+            message("{count} of {name}", count=count, name=name) for name, count in violations.items() if count
+        ]:
+            reason = message("{reason} (violations: {worse})", reason=reason, worse=", ".join(worse))
     if others:
-        reason += f"; ambiguous: {', '.join(others)} would fit as well, the strictest is taken"
+        reason = message(
+            "{reason}; ambiguous: {others} would fit as well, the strictest is taken",
+            reason=reason,
+            others=", ".join(others),
+        )
     return Detection(SCHEMES[best], reason, letters, violations, tuple(others))

@@ -11,6 +11,8 @@ import codecs
 import logging
 import re
 
+from tagline.messages import message
+
 logger = logging.getLogger("tagline.encoding")
 
 AUTO, UTF8, GB18030 = "auto", "utf-8", "gb18030"
@@ -45,7 +47,7 @@ def guess(data: bytes) -> str:
 def tell(name: str, encoding: str) -> None:
     """Say in the log how a text is read, where that is not the usual way."""
     if encoding != UTF8:
-        logger.info("%s: read as %s", name, encoding)
+        logger.info(message("{name}: read as {encoding}", name=name, encoding=encoding))
 
 
 def _decodes(data: bytes, encoding: str) -> bool:

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass
 
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.readers.columns import read_columns, write_columns
 from tagline.readers.corpus import TAG, Corpus
 from tagline.readers.schemes import LossyConversionWarning, Scheme, convert, detect, repair, scheme
@@ -66,6 +67,8 @@ def _source_scheme(corpus: Corpus, name: str | None, column: str) -> tuple[Schem
         return scheme(name), []
     detection = detect(corpus, column=column)
     if detection.scheme is None:
-        where = f"{corpus.source or '<text>'}, column {column}"
-        raise InputError(f"{where}: expected tags of a scheme, got others: {detection.reason}")
+        where = message("{place}, column {column}", place=corpus.source or "<text>", column=column)
+        raise InputError(
+            "{where}: expected tags of a scheme, got others: {reason}", where=where, reason=detection.reason
+        )
     return detection.scheme, [f"source scheme {detection.scheme.name}: {detection.reason}"]

@@ -14,6 +14,7 @@ import numpy as np
 
 from tagline.checks import check_switch, shown, shown_value
 from tagline.errors import InputError, warn_of_data
+from tagline.messages import message
 from tagline.ragged import offsets_of
 from tagline.readers.blocks import read_lines
 from tagline.readers.columns import refuse_others
@@ -69,12 +70,15 @@ def read_jsonl(
         if unread and not warned:
             warned = True
             warn_of_data(
-                f'{name}:{number}: the key "{unread}" is not read, and the sentence gets no tags. These are read '
-                'from "tags" beside "tokens", one a token, or from "spans" beside "text", each [start, end, label] in '
-                "characters: rename the key"
+                '{name}:{number}: the key "{unread}" is not read, and the sentence gets no tags. These are read '
+                'from "tags" beside "tokens", one a token, or from "spans" beside "text", each [start, end, '
+                "label] in characters: rename the key",
+                name=name,
+                number=number,
+                unread=unread,
             )
     if not rows.lines and not problems:
-        raise InputError(f"{name}: expected sentences, got an empty file")
+        raise InputError("{name}: expected sentences, got an empty file", name=name)
     warn_skipped(name, problems)
     return rows.corpus(name, problems)
 
@@ -88,13 +92,23 @@ def parse_json(place: str, line: str) -> Any:
         if "\\ud" in line.lower():
             json.dumps(item, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        raise InputError(f"{place}: expected JSON, got {shown(line)} ({error.msg} at character {error.pos})") from None
+        raise InputError(
+            "{place}: expected JSON, got {line} ({msg} at character {pos})",
+            place=place,
+            line=shown(line),
+            msg=error.msg,
+            pos=error.pos,
+        ) from None
     except UnicodeEncodeError as error:
         got = error.object[error.start : error.start + 1]
-        raise InputError(f"{place}: expected Unicode text, got {got!r}, a lone surrogate; mend the line") from None
+        raise InputError(
+            "{place}: expected Unicode text, got {got!r}, a lone surrogate; mend the line", place=place, got=got
+        ) from None
     except (ValueError, RecursionError):
-        problem = "numbers of too many digits, or lists that are nested too deeply"
-        raise InputError(f"{place}: expected JSON, got {shown(line)} ({problem})") from None
+        problem = message("numbers of too many digits, or lists that are nested too deeply")
+        raise InputError(
+            "{place}: expected JSON, got {line} ({problem})", place=place, line=shown(line), problem=problem
+        ) from None
     return item
 
 
@@ -149,8 +163,12 @@ class _SentenceColumns:
             columns[TAG] = self.tags.column()
         elif self.tagged:
             warn_of_data(
-                f"{source}:{self.bare}: this sentence has no tags, so those of {self.tagged} of {count} sentences are "
-                "left out; give it tags, or remove its line"
+                "{source}:{bare}: this sentence has no tags, so those of {tagged} of {count} sentences are left "
+                "out; give it tags, or remove its line",
+                source=source,
+                bare=self.bare,
+                tagged=self.tagged,
+                count=count,
             )
         known = len(self.texts) == count
         return Corpus(
@@ -195,10 +213,15 @@ def _row(place: str, line: str, tokenizer: str, scheme: str) -> _Row:
         tags = item.get("tags")
         if tags is not None and (not _is_strings(tags) or len(tags) != len(item["tokens"])):
             raise InputError(
-                f"{place}: expected {len(item['tokens'])} tags, one a token, got {shown(json.dumps(tags))}"
+                "{place}: expected {num_tokens} tags, one a token, got {tags}",
+                place=place,
+                num_tokens=len(item["tokens"]),
+                tags=shown(json.dumps(tags)),
             )
         return item["tokens"], tags, None, [], None if tags is not None else _unread(item)
-    raise InputError(f'{place}: expected {{"tokens": [...]}} or {{"text": "..."}}, got {shown(line)}')
+    raise InputError(
+        '{place}: expected {{"tokens": [...]}} or {{"text": "..."}}, got {line}', place=place, line=shown(line)
+    )
 
 
 def _unread(item: Mapping[str, Any]) -> str | None:
@@ -240,12 +263,15 @@ def _token_spans(place: str, text: str, tokens: list[tuple[int, int]], spans: An
         except (KeyError, TypeError, ValueError):
             inside = False
         if not inside:
-            wanted = f"spans [start, end, label] within {len(text)} characters"
-            raise InputError(f"{place}: expected {wanted}, got {span!r:.60}")
+            wanted = message("spans [start, end, label] within {num_text} characters", num_text=len(text))
+            raise InputError("{place}: expected {wanted}, got {span!r:.60}", place=place, wanted=wanted, span=span)
         if start not in starts or end not in ends:
             raise InputError(
-                f"{place}: expected a span of whole tokens, got {span!r} ({shown(text[start:end])}); "
-                'use another tokenizer, such as "characters"'
+                "{place}: expected a span of whole tokens, got {span!r} ({text}); use another tokenizer, such as "
+                '"characters"',
+                place=place,
+                span=span,
+                text=shown(text[start:end]),
             )
         token_spans.append((starts[start], ends[end], label))
     return token_spans
@@ -268,7 +294,7 @@ def write_jsonl(corpus: Corpus, path: PathLike, *, form: str = "tokens", scheme:
     """
     refuse_others(corpus)
     if not isinstance(form, str) or form not in ("tokens", "spans"):
-        raise InputError(f"form: expected tokens or spans, got {shown_value(form)}")
+        raise InputError("form: expected tokens or spans, got {form}", form=shown_value(form))
     if form == "spans" and (corpus.texts is None or corpus.token_spans is None):
         raise InputError('form "spans": expected a corpus with texts, got one of tokens alone; write form "tokens"')
     with open_target(path) as stream:

@@ -87,7 +87,9 @@ class ParquetLines(UnpackedStream):
 
     def _broken(self, error: Exception) -> InputError:
         facts = str(error).partition("\n")[0]
-        return InputError(f"{self._name}: expected a Parquet file, got something else ({facts:.200})")
+        return InputError(
+            "{name}: expected a Parquet file, got something else ({facts:.200})", name=self._name, facts=facts
+        )
 
     def _more(self) -> bytes:
         return next(self._lines, b"")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from tagline.messages import message
+
 HEAD = 1 << 12  # bytes that are read for a header at first; statistics may make it longer
 LONGEST_HEAD = 1 << 24
 MOST_NESTED = 8
@@ -35,7 +37,7 @@ def groups_of(file: int) -> list[list[dict[int, Any]]]:
         facts = _ThriftReader(os.pread(file, length, end - length)).struct()
         return [[column[META] for column in group[COLUMNS]] for group in facts.get(GROUPS, [])]
     except (IndexError, KeyError, TypeError, AttributeError, OSError):
-        raise BrokenPageError("metadata without columns") from None
+        raise BrokenPageError(message("metadata without columns")) from None
 
 
 def sizes_of(file: int, column: dict[int, Any]) -> tuple[int, int]:
@@ -53,7 +55,7 @@ def sizes_of(file: int, column: dict[int, Any]) -> tuple[int, int]:
         page: dict[int, Any] = next((header[field] for field in PAGES if isinstance(header.get(field), dict)), {})
         counts = [header.get(SIZE, -1), header.get(PACKED_SIZE, -1), page.get(VALUES, 0)]
         if any(not isinstance(count, int) or count < 0 for count in counts):
-            raise BrokenPageError(f"a page at byte {at} without its sizes")
+            raise BrokenPageError(message("a page at byte {at} without its sizes", at=at))
         size += counts[0]
         values += 0 if PAGES[1] in header else counts[2]  # those of a dictionary are counted by their bytes
         at += length + counts[1]
@@ -70,7 +72,7 @@ def _header(file: int, at: int) -> tuple[dict[int, Any], int]:
             return reader.struct(), reader.at
         except IndexError:
             if len(data) < length or length >= LONGEST_HEAD:
-                raise BrokenPageError(f"no header of a page at byte {at}") from None
+                raise BrokenPageError(message("no header of a page at byte {at}", at=at)) from None
             length *= 16
 
 
@@ -107,7 +109,7 @@ class _ThriftReader:
             return [self._byte() if inner in (1, 2) else self._value(inner, depth + 1) for _ in range(count)]
         if kind == 12 and depth < MOST_NESTED:
             return self.struct(depth + 1)
-        raise BrokenPageError(f"a page with a field of type {kind}")
+        raise BrokenPageError(message("a page with a field of type {kind}", kind=kind))
 
     def _byte(self) -> int:
         self.at += 1
@@ -125,7 +127,7 @@ class _ThriftReader:
             number |= (byte & 127) << 7 * place
             if byte < 128:
                 return number
-        raise BrokenPageError("a page with a number of more than 64 bits")
+        raise BrokenPageError(message("a page with a number of more than 64 bits"))
 
     def _number(self) -> int:
         number = self._unsigned()

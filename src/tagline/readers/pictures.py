@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tagline.drawing.coloured_spans import Mark, Picture, Piece, cut
+from tagline.messages import message
 from tagline.readers.corpus import Corpus, Sentence
 from tagline.readers.detection import detect
 from tagline.readers.raw_text import is_wide
@@ -76,7 +77,9 @@ def picture_of_sentence(sentence: Sentence) -> Picture:
     """Show one sentence."""
     short = _shortened(sentence)
     rest = len(sentence) - len(short)
-    return Picture(tuple(pieces_of([short], [short.tags])), note=f"… {rest:,} more tokens" if rest else "")
+    return Picture(
+        tuple(pieces_of([short], [short.tags])), note=message("… {rest:,} more tokens", rest=rest) if rest else ""
+    )
 
 
 def _shortened(sentence: Sentence) -> Sentence:

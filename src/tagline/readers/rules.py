@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from tagline.checks import shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.types import BoolArray
 
 ROLES = "OBIESX"
@@ -81,12 +82,17 @@ class Scheme:
         """
         role, kind = self.role_and_type(tag)
         if role == MISFIT:
-            raise InputError(f"{where}: {self.expectation(tag)}")
+            raise InputError("{where}: {expectation}", where=where, expectation=self.expectation(tag))
         return tag[0], kind
 
     def expectation(self, tag: str) -> str:
         """Say what a tag should have been."""
-        return f"expected a tag of {self.name} ({self.pattern}), got {shown_value(tag)}"
+        return message(
+            "expected a tag of {name} ({pattern}), got {tag}",
+            name=self.name,
+            pattern=self.pattern,
+            tag=shown_value(tag),
+        )
 
     def role_and_type(self, tag: str) -> tuple[int, str]:
         """Return role and type of a tag; the role of a tag that is not of this scheme is `MISFIT`."""
@@ -134,7 +140,7 @@ def scheme(name: str | Scheme) -> Scheme:
     entry = _BY_UPPER_NAME.get(name.upper()) if isinstance(name, str) else None
     if entry is None:
         names = ", ".join([*SCHEMES, *(f"{alias} (= {target})" for alias, target in ALIASES.items())])
-        raise InputError(f"scheme: expected one of {names}, got {shown_value(name)}")
+        raise InputError("scheme: expected one of {names}, got {name}", names=names, name=shown_value(name))
     return entry
 
 
@@ -193,7 +199,7 @@ def legal(labels: Sequence[str], name: str | Scheme) -> Rules:
     """
     tag_scheme = scheme(name)
     if not isinstance(labels, Sequence) or not all(isinstance(label, str) for label in labels):
-        raise InputError(f"labels: expected a list of tags, got {shown_value(labels)}")
+        raise InputError("labels: expected a list of tags, got {labels}", labels=shown_value(labels))
     for number, label in enumerate(labels):
         tag_scheme.parse(label, f"labels[{number}]")
     codes = tag_codes(labels, tag_scheme)

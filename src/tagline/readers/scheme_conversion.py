@@ -11,6 +11,7 @@ import warnings
 
 import numpy as np
 
+from tagline.messages import message
 from tagline.readers.corpus import TAG, Column
 from tagline.readers.rules import Scheme, scheme
 from tagline.readers.spans import Span, SpanArray
@@ -61,18 +62,19 @@ def convert(
 
 
 def _written(tagged: Tagged, spans: SpanArray, source: Scheme, target: Scheme) -> Column:
-    losses = []
+    losses: list[str] = []
     merged = int(touching(spans).sum())
     if target.family == "IO" and merged:
-        losses.append(f"{merged} spans merge with the one of their type before them")
+        losses.append(message("{merged} spans merge with the one of their type before them", merged=merged))
     long = int((spans.end - spans.start > 1).sum())
     if source.family == "IO" != target.family and long:
-        losses.append(f"{long} spans of several tokens may each have been several spans of one type")
+        losses.append(message("{long} spans of several tokens may each have been several spans of one type", long=long))
     if not target.typed:
         spans = _as_words(spans, tagged.offsets, losses)
     if losses:
-        message = f"{source.name} to {target.name} is lossy: {'; '.join(losses)}"
-        warnings.warn(message, LossyConversionWarning, stacklevel=3)
+        shown = "; ".join(losses)
+        text = message("{source} to {target} is lossy: {losses}", source=source.name, target=target.name, losses=shown)
+        warnings.warn(text, LossyConversionWarning, stacklevel=3)
     return write_tags(spans, tagged.offsets, target, separator_of(tagged.column))
 
 
@@ -80,7 +82,7 @@ def _as_words(spans: SpanArray, offsets: IntArray, losses: list[str]) -> SpanArr
     """Drop the types; make each token outside all spans a word of its own."""
     typed = int(sum((spans.numbered([name]) == 0).sum() for name in spans.labels if name))
     if typed:
-        losses.append(f"{typed} spans lose their type")
+        losses.append(message("{typed} spans lose their type", typed=typed))
     base = offsets[spans.sentence]
     first, end = base + spans.start, base + spans.end
     depth = np.zeros(int(offsets[-1]) + 1, np.int64)
@@ -88,7 +90,7 @@ def _as_words(spans: SpanArray, offsets: IntArray, losses: list[str]) -> SpanArr
     np.add.at(depth, end, -1)
     outside = np.flatnonzero(np.cumsum(depth)[:-1] == 0)
     if len(outside):
-        losses.append(f"{len(outside)} tokens outside become words of their own")
+        losses.append(message("{num_outside} tokens outside become words of their own", num_outside=len(outside)))
     first, end = np.append(first, outside), np.append(end, outside + 1)
     order = np.argsort(first)
     first, end = first[order], end[order]

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from tagline.checks import shown_value
 from tagline.errors import InputError, StorageError
+from tagline.messages import message
 from tagline.readers.compressed import PACKED, PARQUET, ZSTD, open_packed
 from tagline.readers.encodings import AUTO, guess, tell
 from tagline.writing import REMEDIES, open_new
@@ -50,7 +51,7 @@ def checked_path(path: PathLike) -> str:
     """Return a path as a string, or say that it is none."""
     proper = isinstance(path, str | os.PathLike) and isinstance(text := os.fspath(path), str) and "\0" not in text
     if not proper or len(text) > LONGEST_PATH:
-        raise InputError(f"path: expected the name of a file, or - for a stream, got {shown_value(path)}")
+        raise InputError("path: expected the name of a file, or - for a stream, got {path}", path=shown_value(path))
     return text
 
 
@@ -71,7 +72,7 @@ def files_named(names: Sequence[str]) -> list[str]:
         else:
             found = [name]  # its reader says that it is not there
         if not found:
-            raise InputError(f"{name}: expected files, got none; check the folder or the pattern")
+            raise InputError("{name}: expected files, got none; check the folder or the pattern", name=name)
         paths += found
     return paths
 
@@ -86,16 +87,16 @@ def open_source(path: PathLike) -> Iterator[IO[bytes]]:
         yield sys.stdin.buffer
         return
     if Path(path).is_dir():
-        raise InputError(f"{name}: expected a file, got a folder")
+        raise InputError("{name}: expected a file, got a folder", name=name)
     try:
         with open_packed(path) as stream:
             yield stream
     except FileNotFoundError:
-        raise InputError(f"{name}: expected a file, got none of that name; check the path") from None
+        raise InputError("{name}: expected a file, got none of that name; check the path", name=name) from None
     except PermissionError:
-        raise InputError(f"{name}: expected a readable file, got one without permission") from None
+        raise InputError("{name}: expected a readable file, got one without permission", name=name) from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(f"{name}: expected gzip, got something else ({error})") from None
+        raise InputError("{name}: expected gzip, got something else ({error})", name=name, error=error) from None
 
 
 def read_bytes(path: PathLike, encoding: str = "utf-8") -> Bytes:
@@ -125,8 +126,11 @@ def whole_check(stream: IO[bytes], path: PathLike) -> Callable[[int], None]:
     def check(count: int) -> None:
         if count < status.st_size:
             raise InputError(
-                f"{name_of(path)}: expected {status.st_size} bytes, as there were at first, got {count}; the file was "
-                "cut short while it was read: read it again when nobody writes it"
+                "{path}: expected {st_size} bytes, as there were at first, got {count}; the file was cut short "
+                "while it was read: read it again when nobody writes it",
+                path=name_of(path),
+                st_size=status.st_size,
+                count=count,
             )
 
     return check
@@ -135,6 +139,7 @@ def whole_check(stream: IO[bytes], path: PathLike) -> Callable[[int], None]:
 def is_plain(path: PathLike, encoding: str = "utf-8") -> bool:
     """Say whether a source is a plain file of UTF-8, as far as is known: neither packed nor a pipe, and not empty."""
     text = checked_path(path)
+    _check_encoding(encoding)
     plain = text != "-" and not text.endswith(PACKED) and encoding in ("utf-8", AUTO)
     return plain and os.path.isfile(text) and os.path.getsize(text) > 0
 
@@ -174,8 +179,11 @@ class Recoder:
             raise wrong_encoding(self.name, error, self.encoding, self.lines, before) from None
         except UnicodeError as error:  # no byte order mark
             raise InputError(
-                f"{self.name}:1: expected {self.encoding} text, got something else ({error}); name the right encoding, "
-                f"such as {self.encoding}-le"
+                "{name}:1: expected {encoding} text, got something else ({error}); name the right encoding, such "
+                "as {encoding}-le",
+                name=self.name,
+                encoding=self.encoding,
+                error=error,
             ) from None
         lines = self.lines
         self.lines += text.count("\n")
@@ -184,8 +192,10 @@ class Recoder:
             return text.encode()
         except UnicodeEncodeError as error:  # UTF-7 and escapes can write half a pair
             raise InputError(
-                f"{self.name}:{lines + text.count(chr(10), 0, error.start) + 1}: expected Unicode text, got "
-                f"{text[error.start]!r}, a lone surrogate; mend the text"
+                "{name}:{lines}: expected Unicode text, got {got!r}, a lone surrogate; mend the text",
+                name=self.name,
+                lines=lines + text.count(chr(10), 0, error.start) + 1,
+                got=text[error.start],
             ) from None
 
     def _decide(self, data: bytes) -> None:
@@ -201,7 +211,7 @@ class Recoder:
 
 def _check_encoding(encoding: object) -> None:
     if not isinstance(encoding, str):
-        raise InputError(f"encoding: expected a name that Python knows, got {shown_value(encoding)}")
+        raise InputError("encoding: expected a name that Python knows, got {encoding}", encoding=shown_value(encoding))
 
 
 def _decoder_of(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
@@ -209,10 +219,12 @@ def _decoder_of(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
     try:
         codec = codecs.lookup(encoding)
     except (LookupError, TypeError, ValueError):  # unknown, no string, a NUL in it
-        raise InputError(f"encoding: expected a name that Python knows, got {shown_value(encoding)}") from None
+        raise InputError(
+            "encoding: expected a name that Python knows, got {encoding}", encoding=shown_value(encoding)
+        ) from None
     if codec.name in NO_TEXTS or not codec._is_text_encoding or codec.incrementaldecoder is None:
         got = shown_value(encoding)
-        raise InputError(f"encoding: expected one of texts, such as utf-8, gb18030 or latin-1, got {got}")
+        raise InputError("encoding: expected one of texts, such as utf-8, gb18030 or latin-1, got {got}", got=got)
     return codec.incrementaldecoder
 
 
@@ -229,8 +241,13 @@ def wrong_encoding(
     line = lines_before + data.count(b"\n", 0, start) + 1
     byte = data[start] if start < len(data) else 0
     return InputError(
-        f"{name}:{line}: expected {encoding} text, got byte {byte:#04x} at offset {bytes_before + start}; "
-        "name the right encoding"
+        "{name}:{line}: expected {encoding} text, got byte {byte:#04x} at offset {bytes_before}; name the right "
+        "encoding",
+        name=name,
+        line=line,
+        encoding=encoding,
+        byte=byte,
+        bytes_before=bytes_before + start,
     )
 
 
@@ -243,8 +260,12 @@ def bad_utf8(name: str, data: Bytes, first_line: int = 1) -> InputError:
         line = text.count(b"\n", 0, error.start) + first_line
         column = error.start - text.rfind(b"\n", 0, error.start)
         return InputError(
-            f"{name}:{line}: expected UTF-8, got byte {text[error.start]:#04x} at byte {column} of the line; "
-            "name the right encoding, such as encoding='gb18030'"
+            "{name}:{line}: expected UTF-8, got byte {text:#04x} at byte {column} of the line; name the right "
+            "encoding, such as encoding='gb18030'",
+            name=name,
+            line=line,
+            text=text[error.start],
+            column=column,
         )
     raise AssertionError("bad_utf8 is called for bytes that are not UTF-8")
 
@@ -254,12 +275,14 @@ def open_target(path: PathLike) -> Iterator[IO[bytes]]:
     """Open for writing bytes; the file appears whole at the end, or not at all. A name in ``.gz`` is packed."""
     name = checked_path(path)
     if name.endswith((ZSTD, PARQUET)):
-        raise InputError(f"{name}: expected a plain file or .gz to write, got another ending; these are only read")
+        raise InputError(
+            "{name}: expected a plain file or .gz to write, got another ending; these are only read", name=name
+        )
     try:
         if name == "-":
-            name = "standard output"
+            name = message("standard output")
             if sys.stdout is None:
-                raise InputError(f"{name}: expected a place to write to, got a closed stream; name a file")
+                raise InputError("{name}: expected a place to write to, got a closed stream; name a file", name=name)
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
             return
@@ -270,23 +293,37 @@ def open_target(path: PathLike) -> Iterator[IO[bytes]]:
             else:
                 yield stream
     except FileNotFoundError:
-        raise InputError(f"{name}: expected an existing folder to write into, got none") from None
+        raise InputError("{name}: expected an existing folder to write into, got none", name=name) from None
     except UnicodeEncodeError as error:
         around = error.object[max(error.start - 20, 0) : error.end + 20]
         raise InputError(
-            f"{name}: expected Unicode text to write, got {error.object[error.start]!r}, a lone surrogate, in "
-            f"{around!r}; mend the text"
+            "{name}: expected Unicode text to write, got {got!r}, a lone surrogate, in {around!r}; mend the text",
+            name=name,
+            got=error.object[error.start],
+            around=around,
         ) from None
     except IsADirectoryError:
-        raise InputError(f"{name}: expected a file to write, got a folder; name a file in it") from None
+        raise InputError("{name}: expected a file to write, got a folder; name a file in it", name=name) from None
     except OSError as error:
         if error.errno not in REMEDIES:  # a reader that has seen enough, say
             raise
         remedy = REMEDIES[error.errno]
-        raise StorageError(f"{name}: expected a place to write to, got: {error.strerror}; {remedy}") from error
+        raise StorageError(
+            "{name}: expected a place to write to, got: {strerror}; {remedy}",
+            name=name,
+            strerror=error.strerror,
+            remedy=remedy,
+        ) from error
 
 
 def warn_skipped(name: str, problems: Sequence[str]) -> None:
     """Say in the log how many broken sentences were left out, and what was wrong with the first."""
     if problems:
-        logger.warning("%s: skipped %d broken sentences; the first: %s", name, len(problems), problems[0])
+        logger.warning(
+            message(
+                "{name}: skipped {count} broken sentences; the first: {problem}",
+                name=name,
+                count=len(problems),
+                problem=problems[0],
+            )
+        )

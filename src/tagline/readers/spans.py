@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from tagline.checks import shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.ragged import row_of
 from tagline.readers.corpus import Column
 from tagline.readers.rules import MISFIT, OUTSIDE, ROLES, Scheme, pairs, scheme, tag_codes
@@ -126,7 +127,11 @@ def find_spans(tags: Column, offsets: IntArray, rule: str) -> SpanArray:
 def _checked(offsets: IntArray, num_tokens: int) -> IntArray:
     rows = np.asarray(offsets, np.int64)
     if rows.ndim != 1 or not len(rows) or rows[0] != 0 or rows[-1] != num_tokens or (np.diff(rows) < 0).any():
-        raise InputError(f"offsets: expected to rise from 0 to {num_tokens}, got {rows.tolist()!s:.60}")
+        raise InputError(
+            "offsets: expected to rise from 0 to {num_tokens}, got {rows!s:.60}",
+            num_tokens=num_tokens,
+            rows=rows.tolist(),
+        )
     return rows
 
 
@@ -182,10 +187,14 @@ def _refuse_misfits(tags: Column, offsets: IntArray, roles: NDArray[np.int8], ta
         n = int(wrong[0])
         b = row_of(offsets, n)
         tag = tags.vocabulary[tags.ids[n]]
-        others = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        others = message(" (and {last} more)", last=len(wrong) - 1) if len(wrong) > 1 else ""
         raise InputError(
-            f"sentence {b}, token {n - offsets[b]}: {tag_scheme.expectation(tag)}{others}; "
-            "tags without spans, such as parts of speech, are scored token by token"
+            "sentence {b}, token {n}: {expectation}{others}; tags without spans, such as parts of speech, are "
+            "scored token by token",
+            b=b,
+            n=n - offsets[b],
+            expectation=tag_scheme.expectation(tag),
+            others=others,
         )
 
 
@@ -223,7 +232,9 @@ STRICT_PATTERNS = {
 def _reading(rule: str) -> _Reading:
     name, _, scheme_name = rule.partition(":") if isinstance(rule, str) else ("", "", "")
     if name not in ("conlleval", "strict") or (name == "strict" and not scheme_name) or rule == "conlleval:":
-        raise InputError(f"rule: expected conlleval, conlleval:<scheme> or strict:<scheme>, got {shown_value(rule)}")
+        raise InputError(
+            "rule: expected conlleval, conlleval:<scheme> or strict:<scheme>, got {rule}", rule=shown_value(rule)
+        )
     tag_scheme = scheme(scheme_name) if scheme_name else _CONLLEVAL
     if name == "strict":
         begins, inside, stops = (pairs(*patterns).ravel() for patterns in STRICT_PATTERNS[tag_scheme.family])

@@ -16,6 +16,7 @@ import numpy as np
 
 from tagline.checks import check_choice, shown
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.ragged import offsets_of
 from tagline.readers.blocks import BLANK_LINE, BLOCK_BYTES, LINE, read_blocks, whole_sentences
 from tagline.readers.columns import BrokenLineError, ColumnFormat, parse_block
@@ -129,19 +130,32 @@ def _looked_at(
     look = look_at([line for line in lines if not _is_left_out(line, form)], form.by_character, form.columns)
     if look.form == UNCLEAR or (look.form == TEXT and form.columns > 1):
         raise InputError(
-            f"{name}:1: expected a token a line, got {shown(lines[0].strip())}, which may be text; "
-            + (
-                "say --format text (a sentence a line) or --format columns (a token a line)"
-                if form.columns == 1
-                else f"the model looks at {form.columns} columns of each token: say --format columns if these are such"
-            )
+            "{name}:1: expected a token a line, got {lines}, which may be text; {remedy}",
+            name=name,
+            lines=shown(lines[0].strip()),
+            remedy=message("say --format text (a sentence a line) or --format columns (a token a line)")
+            if form.columns == 1
+            else message(
+                "the model looks at {columns} columns of each token: say --format columns if these are such",
+                columns=form.columns,
+            ),
         )
     if look.form != TEXT:
         if notice is not None and not look.sure:
-            notice(f"{name}: read as columns, a token a line; say --format text where each line is a sentence")
+            notice(
+                message(
+                    "{name}: read as columns, a token a line; say --format text where each line is a sentence",
+                    name=name,
+                )
+            )
         return form, rest
     if notice is not None:
-        notice(f"{name}: read as raw text, a sentence a line; say --format columns where each line is a token")
+        notice(
+            message(
+                "{name}: read as raw text, a sentence a line; say --format columns where each line is a token",
+                name=name,
+            )
+        )
     return replace(form, form="text"), rest
 
 
@@ -242,7 +256,9 @@ def _object(place: str, line: str) -> dict[str, Any]:
         tokens = item.get("tokens")
         if _has_text(item) or (isinstance(tokens, list) and all(isinstance(token, str) for token in tokens)):
             return item
-    raise InputError(f'{place}: expected {{"tokens": [...]}} or {{"text": "..."}}, got {shown(line)}')
+    raise InputError(
+        '{place}: expected {{"tokens": [...]}} or {{"text": "..."}}, got {line}', place=place, line=shown(line)
+    )
 
 
 def _has_text(item: Mapping[str, Any]) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from tagline.checks import check_whole, is_listing, shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.ragged import offsets_of, row_of
 from tagline.readers.corpus import Column
 from tagline.readers.rules import BEGIN, END, INSIDE, OUTSIDE, ROLES, SEPARATORS, SINGLE, Scheme, scheme
@@ -36,7 +37,11 @@ def write_tags(spans: SpanArray, offsets: IntArray, target: str | Scheme, separa
     """
     tag_scheme = scheme(target)
     if separator not in tuple(SEPARATORS):
-        raise InputError(f"separator: expected {' or '.join(SEPARATORS)}, got {separator!r}")
+        raise InputError(
+            "separator: expected {separators}, got {separator!r}",
+            separators=message(" or ").join(SEPARATORS),
+            separator=separator,
+        )
     N, base = int(offsets[-1]), offsets[spans.sentence]
     first, last = base + spans.start, base + spans.end - 1
     lengths = last - first + 1
@@ -89,11 +94,19 @@ def _refuse_gaps_and_types(spans: SpanArray, roles: IntArray, offsets: IntArray,
     gaps = np.flatnonzero(roles == OUTSIDE)
     if len(gaps):
         b = row_of(offsets, gaps[0])
-        place = f"sentence {b}, token {gaps[0] - offsets[b]}"
-        raise InputError(f"{place}: expected every token in a word ({tag_scheme.name}), got one outside all spans")
+        place = message("sentence {b}, token {gaps}", b=b, gaps=gaps[0] - offsets[b])
+        raise InputError(
+            "{place}: expected every token in a word ({name}), got one outside all spans",
+            place=place,
+            name=tag_scheme.name,
+        )
     typed = [label for label in spans.labels if label]
     if typed:
-        raise InputError(f"spans: expected words without labels ({tag_scheme.name}), got labels {', '.join(typed)}")
+        raise InputError(
+            "spans: expected words without labels ({name}), got labels {typed}",
+            name=tag_scheme.name,
+            typed=", ".join(typed),
+        )
 
 
 def spans_to_tags(spans: Iterable[Span], length: int, target: str | Scheme, separator: str = "-") -> list[str]:
@@ -108,9 +121,9 @@ def spans_to_tags(spans: Iterable[Span], length: int, target: str | Scheme, sepa
     >>> spans_to_tags([(0, 2, "PER"), (3, 4, "LOC")], 4, "IOB2")
     ['B-PER', 'I-PER', 'O', 'B-LOC']
     """
-    check_whole("length", length, 0, wanted="0 tokens or more")
+    check_whole("length", length, 0, wanted=message("0 tokens or more"))
     if not is_listing(spans):
-        raise InputError(f"spans: expected a list of (start, end, label), got {shown_value(spans)}")
+        raise InputError("spans: expected a list of (start, end, label), got {spans}", spans=shown_value(spans))
     return write_tags(_one_sentence(list(spans), length), np.array([0, length]), target, separator).strings
 
 
@@ -118,16 +131,23 @@ def _one_sentence(spans: list[Span], length: int) -> SpanArray:
     for span in spans:
         proper = isinstance(span, tuple | list) and len(span) == 3 and isinstance(span[2], str)
         if not proper or not all(isinstance(n, int | np.integer) for n in span[:2]):
-            raise InputError(f"spans: expected (start, end, label), got {shown_value(span)}")
+            raise InputError("spans: expected (start, end, label), got {span}", span=shown_value(span))
         if not 0 <= span[0] < span[1] <= length:
             raise InputError(
-                f"span {shown_value(span)}: expected 0 <= start < end <= {length} tokens, got "
-                f"{shown_value(span[0])} and {shown_value(span[1])}"
+                "span {span}: expected 0 <= start < end <= {length} tokens, got {got} and {span2}",
+                span=shown_value(span),
+                length=length,
+                got=shown_value(span[0]),
+                span2=shown_value(span[1]),
             )
     ordered = sorted(spans)
     for span, following in pairwise(ordered):
         if following[0] < span[1]:
-            raise InputError(f"spans: expected no overlap, got {span!r} and {following!r}; a tag holds one span only")
+            raise InputError(
+                "spans: expected no overlap, got {span!r} and {following!r}; a tag holds one span only",
+                span=span,
+                following=following,
+            )
     labels = tuple(dict.fromkeys(label for _, _, label in ordered))
     numbers = [labels.index(label) for _, _, label in ordered]
     start, end = ([span[side] for span in ordered] for side in (0, 1))

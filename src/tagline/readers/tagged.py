@@ -48,7 +48,9 @@ class Tagged:
         if isinstance(tags, Corpus):
             return cls(tags.column(name), tags.offsets, tags, name)
         if not is_listing(tags) or not isinstance(tags, Sequence | np.ndarray):
-            raise InputError(f"tags: expected a list of tags, of lists of tags or a Corpus, got {_short(tags)}")
+            raise InputError(
+                "tags: expected a list of tags, of lists of tags or a Corpus, got {tags}", tags=_short(tags)
+            )
         if is_sentence(tags):
             return cls(Column.of(_strings(tags, "tags")), np.array([0, len(tags)]), tags)
         sentences = [_strings(row, f"tags[{b}]") for b, row in enumerate(tags)]
@@ -86,11 +88,13 @@ def is_sentence(tags: object) -> bool:
 
 def _strings(tags: Iterable[object], where: str) -> list[str]:
     if not is_listing(tags):
-        raise InputError(f"{where}: expected a list of tags, got {_short(tags)}")
+        raise InputError("{where}: expected a list of tags, got {tags}", where=where, tags=_short(tags))
     strings = tags.tolist() if isinstance(tags, np.ndarray) else list(tags)
     for token, tag in enumerate(strings):
         if not isinstance(tag, str):
-            raise InputError(f"{where}[{token}]: expected a tag as a string, got {_short(tag)}")
+            raise InputError(
+                "{where}[{token}]: expected a tag as a string, got {tag}", where=where, token=token, tag=_short(tag)
+            )
     return strings  # type: ignore[return-value]
 
 

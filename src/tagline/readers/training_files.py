@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.readers import format_of, read
 from tagline.readers.blocks import read_lines
 from tagline.readers.columns import BrokenLineError
@@ -20,7 +21,7 @@ from tagline.readers.sources import PathLike
 FEW_TOKENS = 50
 LONG_LINE = 40  # characters that a token and its columns hardly ever have
 MOST_DISTINCT = 0.5  # of the tokens may have tags that no other token has
-SEGMENTED = "this looks like segmented text, a sentence a line with blanks between words: say --format words"
+SEGMENTED = message("this looks like segmented text, a sentence a line with blanks between words: say --format words")
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class LabelledFiles:
         """Read labelled sentences."""
         form = format_of(path, self.form)
         if form == "text":
-            raise InputError(f"{path}: expected sentences with tags, got raw text; use columns or JSON lines")
+            raise InputError("{path}: expected sentences with tags, got raw text; use columns or JSON lines", path=path)
         options: dict[str, Any] = {"encoding": self.encoding}
         if form != "words":  # in which nothing can be broken
             options["strict"] = not self.lenient
@@ -57,7 +58,7 @@ class LabelledFiles:
         except BrokenLineError as error:
             raise advised(error, path, self.encoding) from None
         if not len(corpus):
-            raise InputError(f"{path}: expected sentences, got none that can be used")
+            raise InputError("{path}: expected sentences, got none that can be used", path=path)
         return corpus
 
     def choose(self, corpus: Corpus) -> Corpus:
@@ -68,20 +69,28 @@ class LabelledFiles:
                 names = [name for name in names if name not in ("upos", "xpos")]
             if TAG not in names:
                 raise InputError(
-                    f"{corpus.source}: expected tags to learn, got {', '.join(names)} alone; in column files they are "
-                    'the last of two columns or more, in JSON lines "tags" or "spans"'
+                    "{source}: expected tags to learn, got {names} alone; in column files they are the last of "
+                    'two columns or more, in JSON lines "tags" or "spans"',
+                    source=corpus.source,
+                    names=", ".join(names),
                 )
             return _with_columns(corpus, [name for name in names if name != TAG], TAG)
         if len(names) < 2:
             raise InputError(
-                f"tag_column: {corpus.source} has one column alone, {names[0]}: give each token its tag behind a blank "
-                "or a tab"
+                "tag_column: {source} has one column alone, {names}: give each token its tag behind a blank or a tab",
+                source=corpus.source,
+                names=names[0],
             )
         wanted = names[int(self.tag_column)] if _is_place(self.tag_column, len(names)) else self.tag_column
         if wanted not in names or wanted == names[0]:
             raise InputError(
-                f"tag_column: expected a number from 1 to {len(names) - 1} or a name among {', '.join(names[1:])}, "
-                f"got {self.tag_column!r}; the columns of {corpus.source} are {', '.join(names)}"
+                "tag_column: expected a number from 1 to {last} or a name among {names}, got {tag_column!r}; the "
+                "columns of {source} are {names2}",
+                last=len(names) - 1,
+                names=", ".join(names[1:]),
+                tag_column=self.tag_column,
+                source=corpus.source,
+                names2=", ".join(names),
             )
         return _with_columns(corpus, names[: names.index(wanted)], wanted)
 
@@ -89,7 +98,7 @@ class LabelledFiles:
 def advised(error: InputError, path: PathLike, encoding: str) -> InputError:
     """Add to the error of a file that was read as columns that it looks like segmented text, if it does."""
     if os.fspath(path) != "-" and is_segmented([line for _, line in islice(read_lines(path, encoding), FEW_TOKENS)]):
-        return InputError(f"{error}; {SEGMENTED}")
+        return InputError("{error}; {segmented}", error=error, segmented=SEGMENTED)
     return error
 
 
@@ -99,13 +108,21 @@ def check_labels(corpus: Corpus) -> None:
     used = np.flatnonzero(np.bincount(column.ids, minlength=len(column.vocabulary)))
     if len(used) == 1:
         raise InputError(
-            f"{corpus.source}: expected two tags or more to learn, got {column.vocabulary[used[0]]!r} at all "
-            f"{len(column)} tokens{_advice(corpus)}"
+            "{source}: expected two tags or more to learn, got {got!r} at all {num_column} tokens{advice}",
+            source=corpus.source,
+            got=column.vocabulary[used[0]],
+            num_column=len(column),
+            advice=_advice(corpus),
         )
     if len(column) >= FEW_TOKENS and len(used) > MOST_DISTINCT * len(column):
         raise InputError(
-            f"{corpus.source}: expected tags that come back, got {len(used)} different ones at {len(column)} tokens, "
-            f"such as {column.vocabulary[used[0]]!r}{_advice(corpus)}"
+            "{source}: expected tags that come back, got {num_used} different ones at {num_column} tokens, such "
+            "as {vocabulary!r}{advice}",
+            source=corpus.source,
+            num_used=len(used),
+            num_column=len(column),
+            vocabulary=column.vocabulary[used[0]],
+            advice=_advice(corpus),
         )
 
 
@@ -120,8 +137,8 @@ def _advice(corpus: Corpus) -> str:
     if is_segmented(lines):
         return f"; {SEGMENTED}"
     if looks_like(lines) == TEXT or all(len(line) > LONG_LINE for line in lines):
-        return "; this looks like text, a sentence a line, not like a token and its tag on each line"
-    return "; name the column of the tags with --tag-column, counted from 0"
+        return message("; this looks like text, a sentence a line, not like a token and its tag on each line")
+    return message("; name the column of the tags with --tag-column, counted from 0")
 
 
 def _is_place(text: str, count: int) -> bool:

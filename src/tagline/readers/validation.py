@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tagline.checks import check_choice, shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.ragged import first_entries
 from tagline.readers.corpus import TAG, Column
 from tagline.readers.rules import FAMILY_RULES, MISFIT, ROLES, SEPARATORS, Scheme, scheme, tag_codes
@@ -49,7 +50,7 @@ class Violation:
     place: str
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.message}"
+        return str(message("{place}: {error}", place=self.place, error=self.message))
 
 
 def validate(tags: Tags, name: str | Scheme, *, column: str = TAG) -> list[Violation]:
@@ -79,8 +80,8 @@ def _violations(tagged: Tagged, tag_scheme: Scheme) -> Iterator[Violation]:
     for n, kind in np.argwhere(wrong).tolist():
         b, token = tagged.sentence_of(n)
         tag, previous = tagged.tag(n), tagged.tag(n - 1) if token else None
-        message = _MESSAGES[kind](tag_scheme, tag, previous or "")
-        yield Violation(b, token, tag, previous, message, tagged.place(b, token))
+        problem = _MESSAGES[kind](tag_scheme, tag, previous or "")
+        yield Violation(b, token, tag, previous, problem, tagged.place(b, token))
 
 
 def _forbidden(
@@ -126,21 +127,34 @@ def _listed(tag_scheme: Scheme, free: BoolArray, bound: BoolArray | None = None,
             names.append(letter if role == "O" or not tag_scheme.typed else f"{letter}-<type>")
         elif bound is not None and bound[number]:
             names.append(f"{letter}-{own_type}" if own_type else letter)
-    return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
+    return message("{names} or {last}", names=", ".join(names[:-1]), last=names[-1]) if len(names) > 1 else names[0]
 
 
 def _after(tag_scheme: Scheme, tag: str, previous: str) -> str:
-    return f"expected {_followers(tag_scheme, previous)} after {previous!r}, got {shown_value(tag)}"
+    return message(
+        "expected {followers} after {previous!r}, got {tag}",
+        followers=_followers(tag_scheme, previous),
+        previous=previous,
+        tag=shown_value(tag),
+    )
 
 
 def _at_start(tag_scheme: Scheme, tag: str, _: str) -> str:
     starts = FAMILY_RULES[tag_scheme.family].starts
-    return f"expected {_listed(tag_scheme, starts)} at the start of a sentence, got {shown_value(tag)}"
+    return message(
+        "expected {tag_scheme} at the start of a sentence, got {tag}",
+        tag_scheme=_listed(tag_scheme, starts),
+        tag=shown_value(tag),
+    )
 
 
 def _at_end(tag_scheme: Scheme, tag: str, _: str) -> str:
     ends = FAMILY_RULES[tag_scheme.family].ends
-    return f"expected {_listed(tag_scheme, ends)} at the end of a sentence, got {shown_value(tag)}"
+    return message(
+        "expected {tag_scheme} at the end of a sentence, got {tag}",
+        tag_scheme=_listed(tag_scheme, ends),
+        tag=shown_value(tag),
+    )
 
 
 def _of_the_scheme(tag_scheme: Scheme, tag: str, _: str) -> str:
@@ -170,10 +184,13 @@ class Repair(Generic[Form]):
     def summary(self) -> str:
         """One line for people, with the first place."""
         if not self.violations:
-            return "no violations"
-        return (
-            f"{len(self.violations)} violations, {self.changed} tags changed, {self.dropped} spans dropped; "
-            f"the first: {self.violations[0]}"
+            return message("no violations")
+        return message(
+            "{num_violations} violations, {changed} tags changed, {dropped} spans dropped; the first: {violations}",
+            num_violations=len(self.violations),
+            changed=self.changed,
+            dropped=self.dropped,
+            violations=self.violations[0],
         )
 
 
@@ -210,8 +227,12 @@ def read_spans(
         if tag_scheme.role_and_type(violation.tag)[0] == MISFIT:
             raise InputError(str(violation))
     if violations and policy == "raise":
-        more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
-        raise InputError(f"{violations[0]}{more}; repair='conlleval' reads such tags, repair='discard' drops them")
+        more = message(" (and {last} more)", last=len(violations) - 1) if len(violations) > 1 else ""
+        raise InputError(
+            "{violations}{more}; repair='conlleval' reads such tags, repair='discard' drops them",
+            violations=violations[0],
+            more=more,
+        )
     spans = find_spans(tagged.column, tagged.offsets, f"conlleval:{tag_scheme.name}")
     if not violations or policy != "discard":
         return spans, 0

@@ -17,6 +17,7 @@ import numpy as np
 
 from tagline.checks import shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models import files
 from tagline.models.answers import Answer
 from tagline.models.contract import Model
@@ -71,14 +72,18 @@ class BatchTagger:
         """The rows that have a sentence, and these sentences."""
         wanted = self.columns or next(((name,) for name in (TOKENS, TEXT) if name in names), ())
         if not wanted or any(name not in names for name in wanted):
-            expected = ", ".join(self.columns) or f"{TOKENS} or {TEXT}"
+            expected = ", ".join(self.columns) or message("{tokens} or {text}", tokens=TOKENS, text=TEXT)
             raise InputError(
-                f"batch: expected a column {expected}, got {', '.join(names) or 'none'}; name it: columns="
+                "batch: expected a column {expected}, got {got}; name it: columns=",
+                expected=expected,
+                got=", ".join(names) or message("none"),
             )
         if len(wanted) < model.input_.columns:
             raise InputError(
-                f"columns: expected {model.input_.columns}, as {model.input_.source} names them, got {len(wanted)}; "
-                "name them, the tokens first"
+                "columns: expected {columns}, as {source} names them, got {num_wanted}; name them, the tokens first",
+                columns=model.input_.columns,
+                source=model.input_.source,
+                num_wanted=len(wanted),
             )
         values = {name: column_of(name) for name in wanted}
         rows = [n for n, value in enumerate(values[wanted[0]]) if not _is_missing(value)]
@@ -89,7 +94,11 @@ class BatchTagger:
         lengths = {name: [len(sentence) for sentence in sentences] for name, sentences in columns.items()}
         for name in wanted:
             if lengths[name] != lengths[wanted[0]]:
-                raise InputError(f"columns: expected as many entries in {name} as in {wanted[0]}, got others")
+                raise InputError(
+                    "columns: expected as many entries in {name} as in {wanted}, got others",
+                    name=name,
+                    wanted=wanted[0],
+                )
         named = zip([TOKEN, *wanted[1:]], wanted, strict=True)
         strings = {new: Column.of(word for words in columns[name] for word in words) for new, name in named}
         return rows, Corpus(strings, offsets_of(lengths[wanted[0]]), source="batch", lines=rows)
@@ -138,7 +147,7 @@ def udf(
         model = os.path.abspath(checked_path(model))
         _mapped(model)  # what is wrong with it is said here, not on a node
     elif not hasattr(model, "answer"):
-        raise InputError(f"model: expected a file or a model, got {shown_value(model)}")
+        raise InputError("model: expected a file or a model, got {model}", model=shown_value(model))
     if isinstance(columns, str):
         columns = (columns,)
     return BatchTagger(model, tuple(columns), spans, marginals, tokens)
@@ -165,7 +174,8 @@ def tag(dataset: Any, model: PathLike | Model, *, workers: int | None = None, **
     data = quiet_data()
     if not isinstance(dataset, data.Dataset):
         raise InputError(
-            f"dataset: expected a ray.data.Dataset, got {shown_value(dataset)}; ray.data.from_items makes one"
+            "dataset: expected a ray.data.Dataset, got {dataset}; ray.data.from_items makes one",
+            dataset=shown_value(dataset),
         )
     tagger = udf(model, **asked)
     count = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
@@ -214,7 +224,9 @@ def _form_of(batch: Any) -> tuple[list[str], Callable[[str], Sequence[Any]], Cal
         return list(batch.column_names), lambda name: batch[name].to_pylist(), lambda added: _arrow_with(batch, added)
     if hasattr(batch, "assign"):  # pandas
         return list(batch.columns), lambda name: batch[name].tolist(), lambda added: batch.assign(**_objects(added))
-    raise InputError(f"batch: expected a DataFrame, a PyArrow table or a dict of arrays, got {shown_value(batch)}")
+    raise InputError(
+        "batch: expected a DataFrame, a PyArrow table or a dict of arrays, got {batch}", batch=shown_value(batch)
+    )
 
 
 def _objects(columns: Mapping[str, list[Any]]) -> dict[str, Any]:
@@ -254,12 +266,17 @@ def _is_missing(value: Any) -> bool:
 
 def _text(value: Any, row: int) -> str:
     if not isinstance(value, str):
-        raise InputError(f"row {row} of a batch: expected text, got {shown_value(value)}")
+        raise InputError("row {row} of a batch: expected text, got {value}", row=row, value=shown_value(value))
     return value
 
 
 def _tokens(value: Any, name: str, row: int) -> list[str]:
     words = list(value) if isinstance(value, list | tuple | np.ndarray) else None
     if words is None or not all(isinstance(word, str) for word in words):
-        raise InputError(f"row {row} of a batch: expected a list of strings as {name}, got {shown_value(value)}")
+        raise InputError(
+            "row {row} of a batch: expected a list of strings as {name}, got {value}",
+            row=row,
+            name=name,
+            value=shown_value(value),
+        )
     return [str(word) for word in words]

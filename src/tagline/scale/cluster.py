@@ -23,6 +23,7 @@ from typing import Any
 
 import tagline
 from tagline.errors import InputError, MissingPackageError, TaglineError
+from tagline.messages import message
 
 LOCAL = "local"  # the address that starts Ray here
 PORT = 6379  # of a head node, where none is given
@@ -39,18 +40,36 @@ _QUIET = {
     "RAY_AIR_NEW_OUTPUT": "0",
 }
 
-_FULL_DISK = "make room there, or start Ray with --temp-dir on a larger disk"
+_FULL_DISK = message("make room there, or start Ray with --temp-dir on a larger disk")
 # Errors of Ray by the name of their class: what happened, and what to do.
 _REMEDIES = {
-    "OutOfDiskError": ("a full disk", _FULL_DISK),
-    "ObjectStoreFullError": ("a full object store", "start Ray with a larger --object-store-memory or use more nodes"),
-    "OutOfMemoryError": ("too little memory", "use fewer --workers a node or nodes with more memory"),
-    "NodeDiedError": ("a node that was lost", "see that it runs (ray status), and run the command again"),
-    "LocalRayletDiedError": ("a node that was lost", "see that it runs (ray status), and run the command again"),
-    "RuntimeEnvSetupError": ("an environment that Ray cannot make", "install tagline on every node"),
-    "ActorUnschedulableError": ("no node with enough free processors", "ask for fewer --workers, or see ray status"),
-    "TaskUnschedulableError": ("no node with enough free processors", "ask for fewer --workers, or see ray status"),
-    "AuthenticationError": ("a cluster that wants a token", "set RAY_AUTH_TOKEN as its administrator says"),
+    "OutOfDiskError": (message("a full disk"), _FULL_DISK),
+    "ObjectStoreFullError": (
+        message("a full object store"),
+        message("start Ray with a larger --object-store-memory or use more nodes"),
+    ),
+    "OutOfMemoryError": (message("too little memory"), message("use fewer --workers a node or nodes with more memory")),
+    "NodeDiedError": (
+        message("a node that was lost"),
+        message("see that it runs (ray status), and run the command again"),
+    ),
+    "LocalRayletDiedError": (
+        message("a node that was lost"),
+        message("see that it runs (ray status), and run the command again"),
+    ),
+    "RuntimeEnvSetupError": (message("an environment that Ray cannot make"), message("install tagline on every node")),
+    "ActorUnschedulableError": (
+        message("no node with enough free processors"),
+        message("ask for fewer --workers, or see ray status"),
+    ),
+    "TaskUnschedulableError": (
+        message("no node with enough free processors"),
+        message("ask for fewer --workers, or see ray status"),
+    ),
+    "AuthenticationError": (
+        message("a cluster that wants a token"),
+        message("set RAY_AUTH_TOKEN as its administrator says"),
+    ),
 }
 
 
@@ -102,8 +121,12 @@ class Cluster:
     def spilled(self) -> list[str]:
         """Say which nodes have moved objects from memory to disk, a line each: it works, but slowly."""
         return [
-            f"node {node.name}: the object store was full and {size / 1e6:,.0f} MB went to disk; start Ray with a "
-            "larger --object-store-memory, or use more nodes"
+            message(
+                "node {name}: the object store was full and {size:,.0f} MB went to disk; start Ray with a larger "
+                "--object-store-memory, or use more nodes",
+                name=node.name,
+                size=size / 1000000.0,
+            )
             for node in self.nodes
             if (size := _spilled_bytes(node.id) - node.spilled_before) > 0
         ]
@@ -180,8 +203,11 @@ def _check_same(ray: Any, address: str | None, place: str) -> None:
     own = ray.get_runtime_context().gcs_address
     if address != own:
         raise InputError(
-            f"{place} {address}: expected the cluster that this process is in, {own}, got another; leave that first "
-            "(ray.shutdown())"
+            "{place} {address}: expected the cluster that this process is in, {own}, got another; leave that "
+            "first (ray.shutdown())",
+            place=place,
+            address=address,
+            own=own,
         )
 
 
@@ -214,7 +240,10 @@ def _start(ray: Any, address: str, cpus: int | None, store_bytes: int | None, pl
             raise
         facts = " ".join(str(error).split())
         raise InputError(
-            f"{place} {address}: expected one version of Ray and Python everywhere, got: {facts}"
+            "{place} {address}: expected one version of Ray and Python everywhere, got: {facts}",
+            place=place,
+            address=address,
+            facts=facts,
         ) from None
 
 
@@ -241,7 +270,12 @@ def _check_reachable(address: str, place: str) -> None:
     place_there = address.removeprefix("ray://")
     host, _, port = place_there.rpartition(":") if ":" in place_there else (place_there, "", str(PORT))
     if not host or not port.isdigit() or "/" in host:
-        raise InputError(f"{place}: expected an address such as 10.0.0.1:{PORT}, got {address!r}")
+        raise InputError(
+            "{place}: expected an address such as 10.0.0.1:{port}, got {address!r}",
+            place=place,
+            port=PORT,
+            address=address,
+        )
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS).close()
     except (OSError, OverflowError) as error:
@@ -250,8 +284,11 @@ def _check_reachable(address: str, place: str) -> None:
 
 def _unreachable(address: str, place: str, got: str) -> InputError:
     return InputError(
-        f"{place} {address}: expected a Ray cluster that answers there, got: {got}; start one (ray start --head), "
-        "check the address, or leave it out to work on this machine"
+        "{place} {address}: expected a Ray cluster that answers there, got: {got}; start one (ray start --head), "
+        "check the address, or leave it out to work on this machine",
+        place=place,
+        address=address,
+        got=got,
     )
 
 
@@ -296,8 +333,13 @@ def _check_versions(ray: Any, cluster: Cluster, place: str) -> None:
         for name, version in here.items():
             if not _fits(name, version, there[name]):
                 raise InputError(
-                    f"{place}, node {node.name}: expected {name} {version}, as here, got {there[name]}; install the "
-                    "same versions on every node"
+                    "{place}, node {name}: expected {wanted} {version}, as here, got {got}; install the same "
+                    "versions on every node",
+                    place=place,
+                    name=node.name,
+                    wanted=name,
+                    version=version,
+                    got=there[name],
                 )
 
 
@@ -333,13 +375,27 @@ def plain_error(error: BaseException, place: str = "--ray") -> TaglineError:
             if kind.__name__ in _REMEDIES:
                 what, remedy = _REMEDIES[kind.__name__]
                 return InputError(
-                    f"{place}: expected the cluster to do its work, got {what}; {remedy} ({_where(cause)})"
+                    "{place}: expected the cluster to do its work, got {what}; {remedy} ({where})",
+                    place=place,
+                    what=what,
+                    remedy=remedy,
+                    where=_where(cause),
                 )
     for cause in causes:
         if isinstance(cause, OSError) and cause.errno == 28:
-            return InputError(f"{place}: expected room on the disk, got none; {_FULL_DISK} ({_where(cause)})")
+            return InputError(
+                "{place}: expected room on the disk, got none; {full_disk} ({where})",
+                place=place,
+                full_disk=_FULL_DISK,
+                where=_where(cause),
+            )
     last = [cause for cause in causes if type(cause).__name__ not in _WRAPPERS][-1]
-    return InputError(f"{place}: expected the cluster to do its work, got {type(last).__name__}: {_last_line(last)}")
+    return InputError(
+        "{place}: expected the cluster to do its work, got {type}: {last_line}",
+        place=place,
+        type=type(last).__name__,
+        last_line=_last_line(last),
+    )
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -364,13 +420,13 @@ def _where(error: BaseException) -> str:
 def _last_line(error: BaseException) -> str:
     """Return the end of a message: where it has a traceback, that is the error."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = lines[-1] if lines else "no reason"
+    text = lines[-1] if lines else message("no reason")
     return text if len(text) <= 300 else f"{text[:299]}…"
 
 
 def _first_line(error: BaseException) -> str:
     if isinstance(error, SystemExit):
-        return "no answer"
+        return message("no answer")
     return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
 
 

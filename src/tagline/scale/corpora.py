@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagline.checks import check_whole
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.readers import format_of, read
 from tagline.readers.corpus import TAG, Corpus
 from tagline.readers.tabular import Table, is_csv, read_csv
@@ -116,7 +117,14 @@ class ShardedCorpus:
             with sharded_series(setting, Reading(family, group, self.columns), algorithm, self.tell) as series:
                 self._sentences, self.num_tokens, self.fingerprint = series.sentences, series.tokens, series.fingerprint
                 files = len(self.setting.shards)
-                self.say(f"learning from {series.sentences:,} sentences, {series.tokens:,} tokens, of {files:,} files")
+                self.say(
+                    message(
+                        "learning from {sentences:,} sentences, {tokens:,} tokens, of {files:,} files",
+                        sentences=series.sentences,
+                        tokens=series.tokens,
+                        files=files,
+                    )
+                )
                 yield series
 
     def tally(self, scheme: str | None, on_illegal: str, *, grams: bool = False) -> Tally:
@@ -142,9 +150,22 @@ class ShardedCorpus:
         overview = look_over(self.setting, scheme, on_illegal, self.tell)
         self._sentences, self.num_tokens, self.fingerprint = overview.sentences, overview.tokens, overview.fingerprint
         files = len(self.setting.shards)
-        self.say(f"learning from {overview.sentences:,} sentences, {overview.tokens:,} tokens, of {files:,} files")
+        self.say(
+            message(
+                "learning from {sentences:,} sentences, {tokens:,} tokens, of {files:,} files",
+                sentences=overview.sentences,
+                tokens=overview.tokens,
+                files=files,
+            )
+        )
         if broken := [part.problems for part in overview.broken]:
-            self.say(f"skipped {sum(count for count, _ in broken)} broken sentences; the first: {broken[0][1]}")
+            self.say(
+                message(
+                    "skipped {broken} broken sentences; the first: {broken2}",
+                    broken=sum((count for count, _ in broken)),
+                    broken2=broken[0][1],
+                )
+            )
         return overview
 
     def sample_table(self) -> Table:
@@ -152,8 +173,9 @@ class ShardedCorpus:
         shard, files = self.setting.shards[0], self.setting.files
         if not is_csv(shard.path, files.form):
             raise InputError(
-                f"{shard.path}: expected a series, .csv or .tsv, to learn hidden states from, got another file; "
-                "--format csv reads it as one, and without --states tags are learned"
+                "{path}: expected a series, .csv or .tsv, to learn hidden states from, got another file; --format "
+                "csv reads it as one, and without --states tags are learned",
+                path=shard.path,
             )
         with fetched(shard) as path:
             return read_csv(path, encoding=files.encoding, form=files.form)

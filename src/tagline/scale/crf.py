@@ -21,6 +21,7 @@ import numpy as np
 import tagline
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
+from tagline.messages import message
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.fitting import precision_for
 from tagline.models.crf.parameters import Parameters
@@ -109,7 +110,7 @@ class Overview:
 
 def look_over(setting: Setting, scheme: str | None, on_illegal: str, tell: Tell) -> Overview:
     """Survey all shards."""
-    tell(f"reading {len(setting.shards)} files")
+    tell(message("reading {num_shards} files", num_shards=len(setting.shards)))
     before = each_shard(setting, survey, [() for _ in setting.shards])
     settlement = first_settlement(before, detected_scheme(before, scheme), on_illegal)
     after = before
@@ -295,10 +296,10 @@ def crf_lesson(
     workers = Workers(jobs, setting.place)
     finished = False
     try:
-        tell(f"compiling on {len(jobs)} workers")
+        tell(message("compiling on {num_jobs} workers", num_jobs=len(jobs)))
         names = merged_names(workers.each("names"), crf.min_frequency, extraction.hash_bits)
         numbering = _numbering(crf, extraction, overview, names)
-        tell("joining features")
+        tell(message("joining features"))
         structure = joined_structure(workers.each("structure", workers.shared(numbering)))
         plan = Plan(
             numbering,

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.files import TrainingFacts
 from tagline.models.hmm.baum_welch import Problem, random_chain
 from tagline.models.hmm.counting import StateCounts, counted_chain, counted_symbols
@@ -74,7 +75,11 @@ def _counted(hmm: HMM, how: Fitting, X: ShardedCorpus, run: Run) -> FittedHMM:
     tally = X.tally(how.scheme, how.on_illegal)
     K = len(tally.labels)
     if how.n_states not in (None, K):
-        raise InputError(f"n_states: expected {K}, the labels of the sentences, got {how.n_states}; leave it out")
+        raise InputError(
+            "n_states: expected {K}, the labels of the sentences, got {n_states}; leave it out",
+            K=K,
+            n_states=how.n_states,
+        )
     check_priors(how.smoothing, K)
     topology = as_topology(how.topology, K).within(tally.rules)
     pairs = tally.pairs.astype(np.float64)
@@ -128,7 +133,7 @@ def _climbed(hmm: HMM, how: Fitting, X: ShardedCorpus, groups: str | None, run: 
             "them here"
         )
     if how.scheme not in (None, "auto"):
-        raise InputError(f"scheme: expected None, for the states have no names, got {how.scheme!r}")
+        raise InputError("scheme: expected None, for the states have no names, got {scheme!r}", scheme=how.scheme)
     K = how.n_states
     check_priors(how.smoothing, K)
     topology = as_topology(how.topology, K).within(None)
@@ -167,10 +172,10 @@ def _climbed(hmm: HMM, how: Fitting, X: ShardedCorpus, groups: str | None, run: 
         return FittedHMM(best.weights, facts, best.history)
 
 
-_BY_SUMS = (
-    "emission: expected one that learns from sums, for workers hold the observations: categorical, multinomial, "
-    "bernoulli, poisson, or gaussian of diagonal or spherical covariance by EM, without tied states and without "
-    "missing numbers; got {got}; read the observations here"
+_BY_SUMS = message(
+    "emission: expected one that learns from sums, for workers hold the observations: categorical, "
+    "multinomial, bernoulli, poisson, or gaussian of diagonal or spherical covariance by EM, without tied "
+    "states and without missing numbers; got {got}; read the observations here"
 )
 
 

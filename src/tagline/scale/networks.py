@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tagline.errors import InputError, TaglineError
+from tagline.messages import message
 from tagline.ragged import offsets_of
 from tagline.readers.corpus import Column, Corpus
 from tagline.scale.cluster import import_ray, plain_error
@@ -115,7 +116,7 @@ def fit_network(run: NetworkRun, tell: Tell, reporter: Reporter) -> Any:
     mailbox = ray.remote(num_cpus=0)(_Mailbox).remote()
     gpus = ray.cluster_resources().get("GPU", 0) >= setting.workers
     resumes = run.arguments.get("checkpoint") is not None
-    tell(f"training in {setting.workers} processes")
+    tell(message("training in {workers} processes", workers=setting.workers))
     with tempfile.TemporaryDirectory() as folder:
         trainer = TorchTrainer(
             _loop,
@@ -137,7 +138,9 @@ def fit_network(run: NetworkRun, tell: Tell, reporter: Reporter) -> Any:
             raise _told(error, setting.place) from error
     letter = ray.get(mailbox.get.remote())
     if letter is None:
-        raise InputError(f"{setting.place}: expected the first process to end with a model, got none; see its log")
+        raise InputError(
+            "{place}: expected the first process to end with a model, got none; see its log", place=setting.place
+        )
     return pickle.loads(letter)
 
 
@@ -180,7 +183,12 @@ def joined(parts: list[Corpus]) -> Corpus:
     names = parts[0].names
     for part in parts:
         if part.names != names:
-            raise InputError(f"{part.source}: expected the columns {', '.join(names)}, got {', '.join(part.names)}")
+            raise InputError(
+                "{source}: expected the columns {names}, got {got}",
+                source=part.source,
+                names=", ".join(names),
+                got=", ".join(part.names),
+            )
     columns = {name: Column.joined([part.columns[name] for part in parts]) for name in names}
     lengths = np.concatenate([np.diff(part.offsets) for part in parts])
     return Corpus(columns, offsets_of(lengths))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.scale.cluster import connected, import_ray, plain_error
 from tagline.scale.trials import Record, Study, is_compiled, prepare, run_trial
 
@@ -89,8 +90,8 @@ def search(
     records = [record for draw in draws for n in rounds if (record := study.record(draw, n)) is not None]
     ranked = sorted(records, key=lambda record: (-record.passes, math.isnan(record.score), -record.score))
     if not ranked or math.isnan(ranked[0].score):
-        reason = ranked[0].error if ranked else "no trial was run"
-        raise InputError(f"tune: expected a trial that can be trained, got none; the first one: {reason}")
+        reason = ranked[0].error if ranked else message("no trial was run")
+        raise InputError("tune: expected a trial that can be trained, got none; the first one: {reason}", reason=reason)
     return SearchResult(ranked, rounds)
 
 

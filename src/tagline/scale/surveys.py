@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.labelled import complete_labels, illegal_sentences, read_labels, scheme_of, settled, shown_break
 from tagline.models.provenance import fingerprint
 from tagline.readers.corpus import TAG, Column, Corpus
@@ -159,12 +160,21 @@ def final_settlement(
     illegal = sum(part.illegal[0] for part in surveys)
     if not illegal or settlement.scheme is None:
         return Settlement(settlement.labels, settlement.scheme), ()
-    what = f"{illegal} of {sum(part.sentences for part in before)} sentences with tags that {settlement.scheme} forbids"
+    what = message(
+        "{illegal} of {before} sentences with tags that {scheme} forbids",
+        illegal=illegal,
+        before=sum(part.sentences for part in before),
+        scheme=settlement.scheme,
+    )
     if on_illegal == "error":
         _, where, got = next(part.illegal for part in surveys if part.illegal[0])
         raise InputError(
-            f"{where}: expected tags that {settlement.scheme} allows, got {got}; there are {what}; pass "
-            'on_illegal="repair" or "drop", or scheme=None for no rules'
+            '{where}: expected tags that {scheme} allows, got {got}; there are {what}; pass on_illegal="repair" '
+            'or "drop", or scheme=None for no rules',
+            where=where,
+            scheme=settlement.scheme,
+            got=got,
+            what=what,
         )
     labels = tuple(complete_labels(joined_labels(surveys), settlement.scheme))
     note = f"{'dropped' if settlement.on_illegal == 'drop' else 'repaired'} {what}"

@@ -53,7 +53,11 @@ class TaggingShard:
         try:
             status = os.stat(source)
         except OSError as error:
-            raise InputError(f"{source}: expected a readable file, got: {error.strerror}; check the path") from None
+            raise InputError(
+                "{source}: expected a readable file, got: {strerror}; check the path",
+                source=source,
+                strerror=error.strerror,
+            ) from None
         return cls(source, target, status.st_size, status.st_mtime_ns)
 
 
@@ -93,8 +97,9 @@ def begin(folder: str, shards: Sequence[TaggingShard], job: Mapping[str, Any]) -
     finished = [shard for shard in shards if os.path.exists(shard.target)]
     if record is None and finished:
         raise InputError(
-            f"{finished[0].target}: expected a folder without answers, got this file of another run; remove it or "
-            "choose another --output"
+            "{target}: expected a folder without answers, got this file of another run; remove it or choose "
+            "another --output",
+            target=finished[0].target,
         )
     known: dict[str, Any] = {} if record is None else record["inputs"]
     if record is not None:
@@ -136,7 +141,9 @@ def _read_record(path: str) -> Any:
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, KeyError):
-        raise InputError(f"{path}: expected the record of a run, got something else; choose another --output") from None
+        raise InputError(
+            "{path}: expected the record of a run, got something else; choose another --output", path=path
+        ) from None
 
 
 def _check_same(folder: str, before: Mapping[str, Any], job: Mapping[str, Any]) -> None:
@@ -144,8 +151,12 @@ def _check_same(folder: str, before: Mapping[str, Any], job: Mapping[str, Any]) 
     for name in now:
         if before.get(name) != now[name]:
             raise InputError(
-                f"{folder}: expected answers of the same run, got some with another {name} ({before.get(name)} before, "
-                f"{now[name]} now); choose another --output, or remove the folder to begin anew"
+                "{folder}: expected answers of the same run, got some with another {name} ({before} before, {now} "
+                "now); choose another --output, or remove the folder to begin anew",
+                folder=folder,
+                name=name,
+                before=before.get(name),
+                now=now[name],
             )
 
 
@@ -154,8 +165,10 @@ def _check_unchanged(finished: Sequence[TaggingShard], known: Mapping[str, Any])
         source, *facts = known.get(os.path.basename(shard.target)) or ["", 0, 0]
         if os.path.realpath(source) != os.path.realpath(shard.source) or facts != [shard.size, shard.changed]:
             raise InputError(
-                f"{shard.source}: expected the file that was tagged, got another or one that has changed since; remove "
-                f"{shard.target} to tag it again"
+                "{source}: expected the file that was tagged, got another or one that has changed since; remove "
+                "{target} to tag it again",
+                source=shard.source,
+                target=shard.target,
             )
 
 
@@ -195,8 +208,10 @@ def run_shards(
         outcome = Outcome(**{**row, "notices": tuple(row["notices"])})
         if not outcome.error and not os.path.exists(outcome.target):
             raise InputError(
-                f"node {outcome.node}: expected {outcome.target} on a disk that all nodes share, got one of its own; "
-                "choose an --output that every node sees"
+                "node {node}: expected {target} on a disk that all nodes share, got one of its own; choose an "
+                "--output that every node sees",
+                node=outcome.node,
+                target=outcome.target,
             )
         yield outcome
 

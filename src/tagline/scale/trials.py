@@ -81,7 +81,11 @@ class Study:
             try:
                 status = os.stat(path)
             except OSError as error:
-                raise InputError(f"{path}: expected a readable file, got: {error.strerror}; check the path") from None
+                raise InputError(
+                    "{path}: expected a readable file, got: {strerror}; check the path",
+                    path=path,
+                    strerror=error.strerror,
+                ) from None
             facts[name] = [os.path.abspath(path), status.st_size, status.st_mtime_ns]
         for part in (TRIALS, MODELS, STATES, COMPILED):
             os.makedirs(os.path.join(self.folder, part), exist_ok=True)
@@ -90,8 +94,10 @@ class Study:
         if before is not None and before != facts:
             what = next(name for name in facts if before.get(name) != facts[name])
             raise InputError(
-                f"{self.folder}: expected the trials of this search, got those of one with another {what}; choose "
-                "another --folder, or remove it to begin anew"
+                "{folder}: expected the trials of this search, got those of one with another {what}; choose "
+                "another --folder, or remove it to begin anew",
+                folder=self.folder,
+                what=what,
             )
         with open_target(path) as stream:
             stream.write(json.dumps(facts).encode())
@@ -135,7 +141,7 @@ def _read_json(path: str) -> Any:
     except FileNotFoundError:
         return None
     except ValueError:
-        raise InputError(f"{path}: expected a file of a search, got something else; remove it") from None
+        raise InputError("{path}: expected a file of a search, got something else; remove it", path=path) from None
 
 
 def resource_of(kind: Kind) -> str | None:

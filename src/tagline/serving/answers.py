@@ -19,6 +19,7 @@ from pydantic_core import to_json
 
 from tagline import compiled
 from tagline.errors import NoPathError, TaglineError
+from tagline.messages import message
 from tagline.models.answers import AnswerArrays
 from tagline.models.entities import FoundSpans
 from tagline.models.sentences import tokens_as_corpus
@@ -125,7 +126,9 @@ def answer_requests(
 def problem_with(error: TaglineError) -> ProblemError:
     """Say what the model does not take."""
     if isinstance(error, NoPathError):
-        return ProblemError(422, f"known: no labelling keeps to what is known: {error}", field="known")
+        return ProblemError(
+            422, message("known: no labelling keeps to what is known: {error}", error=error), field="known"
+        )
     field_name = str(error).partition(":")[0]
     return ProblemError(422, str(error), field=field_name if field_name.isidentifier() else None)
 
@@ -138,19 +141,35 @@ def prepare(served: ServedModel, requests: Sequence[ModelRequest], most: int) ->
     prepared = (_of_texts if requests[0].is_text else _of_tokens)(served, requests[0], items, of_requests)
     if max(prepared.tokens, default=0) > most:
         tokens = next(count for count in prepared.tokens if count > most)
-        raise ProblemError(413, f"expected up to {most} tokens a request, got {tokens}; send fewer at a time")
+        raise ProblemError(
+            413,
+            message(
+                "expected up to {most} tokens a request, got {tokens}; send fewer at a time", most=most, tokens=tokens
+            ),
+        )
     return prepared
 
 
 def _check_amount(served: ServedModel, asked: TagRequest, tokens: int, most: int, most_explained: int) -> None:
     """Refuse answers that take long to find or to send: what is asked for each token counts."""
     if asked.explain and tokens > most_explained:
-        detail = f"explain: up to {most_explained} tokens are explained in one request, got {tokens}"
-        raise ProblemError(413, f"{detail}; send fewer at a time", field="explain")
+        detail = message(
+            "explain: up to {most_explained} tokens are explained in one request, got {tokens}",
+            most_explained=most_explained,
+            tokens=tokens,
+        )
+        raise ProblemError(413, message("{detail}; send fewer at a time", detail=detail), field="explain")
     numbers = asked.k_best + asked.samples + (len(served.labels) if asked.marginals else 0)
     if tokens * numbers > (limit := NUMBERS * most):
-        detail = f"up to {limit} labels and probabilities are sent in one answer, {tokens} tokens x {numbers} are asked"
-        raise ProblemError(413, f"{detail}; send fewer tokens at a time, or ask for fewer labellings")
+        detail = message(
+            "up to {limit} labels and probabilities are sent in one answer, {tokens} tokens x {numbers} are asked",
+            limit=limit,
+            tokens=tokens,
+            numbers=numbers,
+        )
+        raise ProblemError(
+            413, message("{detail}; send fewer tokens at a time, or ask for fewer labellings", detail=detail)
+        )
 
 
 def _of_texts(served: ServedModel, asked: ModelRequest, texts: list[str], requests: list[int]) -> Prepared:
@@ -180,7 +199,11 @@ def _with_columns(corpus: Corpus, width: int) -> Corpus:
     if len(names) < width:
         raise ProblemError(
             422,
-            f"tokens: expected {width} columns a token, as the model looks at them, got {len(names)}",
+            message(
+                "tokens: expected {width} columns a token, as the model looks at them, got {num_names}",
+                width=width,
+                num_names=len(names),
+            ),
             field="tokens",
         )
     return corpus.with_columns({name: corpus.columns[name] for name in names[:width]})
@@ -197,12 +220,22 @@ def known_labels(served: ServedModel, requests: Sequence[ModelRequest], prepared
         for n, known in enumerate(request.known):
             place = f"known[{n}]"
             if known.item >= len(request.items):
-                detail = f"{place}.item: expected a number below {len(request.items)}, got {known.item}"
+                detail = message(
+                    "{place}.item: expected a number below {num_items}, got {item}",
+                    place=place,
+                    num_items=len(request.items),
+                    item=known.item,
+                )
                 raise ProblemError(422, detail, field=f"{place}.item")
             first, last = items[done + known.item], items[done + known.item + 1]
             begin, tokens = offsets[first], offsets[last] - offsets[first]
             if known.token >= tokens:
-                detail = f"{place}.token: expected a number below {tokens}, the tokens of the item, got {known.token}"
+                detail = message(
+                    "{place}.token: expected a number below {tokens}, the tokens of the item, got {token}",
+                    place=place,
+                    tokens=tokens,
+                    token=known.token,
+                )
                 raise ProblemError(422, detail, field=f"{place}.token")
             b = bisect_right(offsets, begin + known.token, first, last + 1) - 1
             rows[b] = rows[b] or [None] * (offsets[b + 1] - offsets[b])

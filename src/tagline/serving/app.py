@@ -25,6 +25,7 @@ from starlette.responses import FileResponse, Response
 
 import tagline
 from tagline import compiled
+from tagline.messages import message
 from tagline.models.contract import Model
 from tagline.serving.answers import Written, answer_requests
 from tagline.serving.batching import Batcher
@@ -105,7 +106,7 @@ class Service:
         self.draining = True
         for answer in self.open:
             if not answer.done():
-                answer.set_exception(ProblemError(503, "the service stops; ask another"))
+                answer.set_exception(ProblemError(503, message("the service stops; ask another")))
         self.batcher.close()
 
     def _add_routes(self) -> None:
@@ -154,7 +155,11 @@ class Service:
         check_media(request, LINES)
         given = request.query_params
         if unknown := [name for name in given if name not in (*STREAM_OPTIONS, *STREAM_SWITCHES)]:
-            detail = f"{unknown[0]}: expected one of {', '.join((*STREAM_OPTIONS, *STREAM_SWITCHES))}"
+            detail = message(
+                "{unknown}: expected one of {stream_options}",
+                unknown=unknown[0],
+                stream_options=", ".join((*STREAM_OPTIONS, *STREAM_SWITCHES)),
+            )
             raise ProblemError(422, detail, field=unknown[0])
         try:
             TagRequest.model_validate({**given, "text": ""})
@@ -189,7 +194,7 @@ class Service:
     async def ready(self) -> Response:
         """Say whether requests are welcome."""
         if self.draining:
-            raise ProblemError(503, "the service stops; ask another")
+            raise ProblemError(503, message("the service stops; ask another"))
         if (trouble := self.batcher.trouble(min(BEHIND, self.settings.timeout / 2))) is not None:
             raise ProblemError(503, trouble)
         return Response(b'{"status":"ready"}', media_type=JSON)
@@ -222,7 +227,9 @@ class Service:
                 if answer.done():
                     continue
                 if time.monotonic() > end:
-                    detail = f"no answer within {self.settings.timeout:g} seconds; send less at a time"
+                    detail = message(
+                        "no answer within {timeout:g} seconds; send less at a time", timeout=self.settings.timeout
+                    )
                     answer.set_exception(ProblemError(504, detail))
                 elif request is not None and await request.is_disconnected() and not answer.done():
                     answer.set_exception(ClientDisconnect())
@@ -243,8 +250,13 @@ def check_media(request: Request, allowed: Sequence[str]) -> None:
     given = request.headers.get("content-type")
     media = None if given is None else given.partition(";")[0].strip().lower()
     if media not in allowed:
-        got = "none" if media is None else repr(media[:80])
-        raise ProblemError(415, f"expected the header Content-Type: {' or '.join(allowed)}, got {got}")
+        got = message("none") if media is None else repr(media[:80])
+        raise ProblemError(
+            415,
+            message(
+                "expected the header Content-Type: {allowed}, got {got}", allowed=message(" or ").join(allowed), got=got
+            ),
+        )
 
 
 def _caught(function: Any, *arguments: Any) -> Any:
@@ -264,7 +276,9 @@ async def _problem_answer(request: Request, error: Exception) -> Response:
 
 async def _http_answer(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    detail = {404: f"expected a path of this service, got {request.url.path[:200]!r}; see /openapi.json"}
+    detail = {
+        404: message("expected a path of this service, got {got!r}; see /openapi.json", got=request.url.path[:200])
+    }
     problem = ProblemError(error.status_code, detail.get(error.status_code, str(error.detail)))
     problem.headers = dict(error.headers or {})
     return problem.response(request.state.request_id)
@@ -282,7 +296,7 @@ async def _client_gone(request: Request, error: Exception) -> Response:
 
 async def _failure_answer(request: Request, error: Exception) -> Response:
     LOG.error("failure", exc_info=error, extra={"facts": {"id": request.state.request_id}})
-    return ProblemError(500, "the service failed; its log has the reason").response(request.state.request_id)
+    return ProblemError(500, message("the service failed; its log has the reason")).response(request.state.request_id)
 
 
 # The description.

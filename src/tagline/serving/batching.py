@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from tagline.messages import message
 from tagline.serving.answering_threads import AnswerThreads, Work
 from tagline.serving.problems import ProblemError
 from tagline.serving.requests import TagRequest
@@ -109,9 +110,13 @@ class Batcher:
         if job.large:
             large = sum(other.large for other in self.waiting)
             if large >= max(1, self.max_queue // LARGE_SHARE):
-                raise ProblemError(429, f"{large} large requests wait already; try again later", headers=RETRY)
+                raise ProblemError(
+                    429, message("{large} large requests wait already; try again later", large=large), headers=RETRY
+                )
         if waiting >= self.max_queue:
-            raise ProblemError(429, f"{waiting} requests wait already; try again later", headers=RETRY)
+            raise ProblemError(
+                429, message("{waiting} requests wait already; try again later", waiting=waiting), headers=RETRY
+            )
         self.waiting.append(job)
         self._gather()
         return job.future
@@ -221,19 +226,19 @@ class Batcher:
     def trouble(self, seconds: float) -> str | None:
         """Say why requests had better go elsewhere; None where small ones are answered within so many seconds."""
         if self.workers.stuck >= self.workers.count:
-            return "all threads are busy with requests that have ended"
+            return message("all threads are busy with requests that have ended")
         if len(self.waiting) >= self.max_queue:
-            return f"{len(self.waiting)} requests wait"
+            return message("{num_waiting} requests wait", num_waiting=len(self.waiting))
         since = min((job.since for job in self.waiting if not job.large and not job.future.done()), default=math.inf)
         if (waited := time.monotonic() - since) > seconds:
-            return f"a request has waited for {waited:.1f} seconds"
+            return message("a request has waited for {waited:.1f} seconds", waited=waited)
         return None
 
     def close(self) -> None:
         """Refuse what waits, and stop what runs."""
         for job in (*self.waiting, *(job for batch in self.running.values() for job in batch)):
             if not job.future.done():
-                job.future.set_exception(ProblemError(503, "the service stops; ask another"))
+                job.future.set_exception(ProblemError(503, message("the service stops; ask another")))
         self.waiting.clear()
         self.running.clear()
         self.workers.close()

@@ -13,6 +13,7 @@ from typing import Any, Self
 from urllib.parse import quote, urlencode, urlsplit
 
 from tagline.errors import InputError, TaglineError
+from tagline.messages import message
 from tagline.models.entities import Entity
 from tagline.models.texts import TaggedText, TaggedToken, TextEntity
 from tagline.serving.shapes import JsonPart, lines_of, parts_of
@@ -30,8 +31,10 @@ class ServiceError(TaglineError):
         problem: the document that came with it.
     """
 
-    def __init__(self, message: str, status: int = 0, problem: dict[str, Any] | None = None) -> None:
-        super().__init__(message)
+    def __init__(
+        self, template: str, /, status: int = 0, problem: dict[str, Any] | None = None, **values: object
+    ) -> None:
+        super().__init__(template, **values)
         self.status, self.problem = status, problem or {}
 
 
@@ -55,7 +58,7 @@ class Client:
     ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InputError(f"url: expected http://host:port or https://host:port, got {url!r}")
+            raise InputError("url: expected http://host:port or https://host:port, got {url!r}", url=url)
         self.url, self.model, self.timeout, self.retries = url, model, timeout, retries
         self._parts = parts
         self._connection: http.client.HTTPConnection | None = None
@@ -150,7 +153,7 @@ class Client:
             answer = self._ask("GET", "/v1/models")
             name = next((row["name"].text for row in answer["models"].rows if row["default"].flag), None)
             if name is None:
-                raise answer.fail("no model answers where none is named")
+                raise answer.fail(message("no model answers where none is named"))
         facts = self._ask("GET", f"/v1/models/{quote(name, safe='')}")
         _ = facts["labels"].texts
         return facts
@@ -180,16 +183,31 @@ class Client:
         data = self._send("POST", path, ("\n".join(lines) + "\n").encode())
         answers = list(lines_of(data, self._not_ours))
         if len(answers) != len(lines):
-            raise self._not_ours(f"{len(answers)} lines came for {len(lines)} texts")
+            raise self._not_ours(
+                message(
+                    "{num_answers} lines came for {num_lines} texts", num_answers=len(answers), num_lines=len(lines)
+                )
+            )
         yield from (answer.members for answer in answers)
 
     def _sentences(self, X: Iterable[Sequence[Any]], options: dict[str, Any], known: Any) -> Iterator[JsonPart]:
         rows = [[token if isinstance(token, str) else list(token) for token in sentence] for sentence in X]
         if known is not None and len(known) != len(rows):
-            raise InputError(f"known: expected one list for each of {len(rows)} sentences, got {len(known)}")
+            raise InputError(
+                "known: expected one list for each of {num_rows} sentences, got {num_known}",
+                num_rows=len(rows),
+                num_known=len(known),
+            )
         for item, row in zip(self._items("sentences", rows, options, known), rows, strict=True):
             if len(tokens_of(item)) != len(row):
-                raise self._not_ours(f"{item.place} has {len(tokens_of(item))} tokens for {len(row)}")
+                raise self._not_ours(
+                    message(
+                        "{place} has {num_tokens_of} tokens for {num_row}",
+                        place=item.place,
+                        num_tokens_of=len(tokens_of(item)),
+                        num_row=len(row),
+                    )
+                )
             yield item
 
     def _items(self, form: str, items: Iterable[Any], options: dict[str, Any], known: Any = None) -> Iterator[JsonPart]:
@@ -202,7 +220,14 @@ class Client:
                 asked["model"] = self.model
             answers = self._ask("POST", "/v1/tag", asked)["results"].rows
             if len(answers) != len(asked[form]):
-                raise self._not_ours(f"{len(answers)} results came for {len(asked[form])} {form}")
+                raise self._not_ours(
+                    message(
+                        "{num_answers} results came for {num_asked} {form}",
+                        num_answers=len(answers),
+                        num_asked=len(asked[form]),
+                        form=form,
+                    )
+                )
             yield from answers
 
     def _ask(self, method: str, path: str, asked: dict[str, Any] | None = None) -> JsonPart:
@@ -211,10 +236,12 @@ class Client:
 
     def _not_ours(self, what: str) -> ServiceError:
         """The error for an answer with status 200 that this service does not give."""
-        return ServiceError(f"{self.url}: something else than tagline serve answers there: {what}", 200)
+        return ServiceError(
+            message("{url}: something else than tagline serve answers there: {what}", url=self.url, what=what), 200
+        )
 
     def _send(self, method: str, path: str, body: bytes | None) -> bytes:
-        wait, failure = 0.1, ServiceError(f"{self.url}: no answer")
+        wait, failure = 0.1, ServiceError("{url}: no answer", url=self.url)
         for attempt in range(self.retries + 1):
             if attempt:
                 time.sleep(wait)
@@ -223,7 +250,7 @@ class Client:
                 status, headers, data = self._exchange(method, path, body)
             except (OSError, http.client.HTTPException) as error:
                 self.close()
-                failure = ServiceError(f"{self.url}: expected a service that answers, got {error}")
+                failure = ServiceError("{url}: expected a service that answers, got {error}", url=self.url, error=error)
                 continue
             if status == 200:
                 return data
@@ -242,7 +269,7 @@ class Client:
         data = response.read(MOST_ANSWER + 1)
         if len(data) > MOST_ANSWER:
             self.close()
-            raise self._not_ours(f"the answer has more than {MOST_ANSWER} bytes")
+            raise self._not_ours(message("the answer has more than {most_answer} bytes", most_answer=MOST_ANSWER))
         return response.status, response.headers, data
 
 
@@ -258,8 +285,11 @@ def _failure(url: str, status: int, data: bytes) -> ServiceError:
         problem = json.loads(data)
         detail = problem["detail"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        problem, detail = {}, " ".join(data[:200].decode(errors="replace").split()) or f"status {status}"
-    return ServiceError(f"{url}: {detail}", status, problem)
+        problem, detail = (
+            {},
+            " ".join(data[:200].decode(errors="replace").split()) or message("status {status}", status=status),
+        )
+    return ServiceError(message("{url}: {detail}", url=url, detail=detail), status, problem)
 
 
 def _seconds(text: str | None) -> float:
@@ -287,7 +317,7 @@ def entities_of(item: JsonPart) -> list[Entity]:
     for entity in item["entities"].rows:
         places = entity["tokens"].rows
         if len(places) != 2:
-            raise entity["tokens"].wrong("two places")
+            raise entity["tokens"].wrong(message("two places"))
         start, end = entity.within(places[0], places[1], size)
         found.append(Entity(start, end, entity["type"].text, entity["probability"].number))
     return found
@@ -295,7 +325,7 @@ def entities_of(item: JsonPart) -> list[Entity]:
 
 def _tagged(item: JsonPart, asked: str) -> TaggedText:
     if (text := item["text"].text) != asked:
-        raise item["text"].wrong("the text that was sent")
+        raise item["text"].wrong(message("the text that was sent"))
     tokens = []
     for token in tokens_of(item):
         places = token.within(token["start"], token["end"], len(text))

@@ -17,6 +17,7 @@ import h11
 from pydantic_core import to_json
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from tagline.messages import message
 from tagline.serving.guard import MOST_HEAD, MOST_HEADERS
 from tagline.serving.problems import ProblemError
 from tagline.serving.settings import Settings
@@ -72,7 +73,7 @@ class Bounded(_Base):
             resting = [other for other in self.connections if isinstance(other, Bounded) and other.rests]
             oldest = min((other for other in resting if other is not self), key=lambda other: other.since, default=None)
             if oldest is None:
-                self.refuse(503, f"{self.most} connections are open; try again later")
+                self.refuse(503, message("{most} connections are open; try again later", most=self.most))
             else:
                 oldest.transport.abort()
 
@@ -112,7 +113,7 @@ class Bounded(_Base):
         if unread or self.transport.is_closing() or not self.unparsed:
             self.transport.abort()
         else:
-            self.refuse(408, f"no whole request came within {self.seconds:g} seconds")
+            self.refuse(408, message("no whole request came within {seconds:g} seconds", seconds=self.seconds))
 
     def refuse(self, status: int, detail: str) -> None:
         """Answer with a problem document, and close."""
@@ -136,12 +137,20 @@ class Bounded(_Base):
         """Refuse what is no HTTP; of h11 also a head that is too long."""
         status = getattr(sys.exc_info()[1], "error_status_hint", 400)
         self.refuse(
-            *((431, _too_long()) if status == 431 else (400, "expected a request of HTTP/1.1, got other bytes"))
+            *(
+                (431, _too_long())
+                if status == 431
+                else (400, message("expected a request of HTTP/1.1, got other bytes"))
+            )
         )
 
 
 def _too_long() -> str:
-    return f"expected up to {MOST_HEAD} bytes and {MOST_HEADERS} lines of headers, got more"
+    return message(
+        "expected up to {most_head} bytes and {most_headers} lines of headers, got more",
+        most_head=MOST_HEAD,
+        most_headers=MOST_HEADERS,
+    )
 
 
 class _H11(Bounded, H11Protocol):  # type: ignore[misc]

@@ -18,6 +18,7 @@ from typing import Any
 
 from starlette.requests import ClientDisconnect
 
+from tagline.messages import message
 from tagline.serving.hosts import Hosts
 from tagline.serving.metrics import OTHER, Metrics
 from tagline.serving.problems import ProblemError
@@ -80,13 +81,13 @@ class Guard:
         scope.setdefault("state", {})["request_id"] = number
         status = UNANSWERED
 
-        async def answer(message: Message) -> None:
+        async def answer(event: Message) -> None:
             nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
+            if event["type"] == "http.response.start":
+                status = event["status"]
                 own = [(b"x-request-id", number.encode()), *SECURITY, *self._cors(headers)]
-                message["headers"] = [*message.get("headers", ()), *own]
-            await send(message)
+                event["headers"] = [*event.get("headers", ()), *own]
+            await send(event)
 
         try:
             try:
@@ -99,14 +100,20 @@ class Guard:
                 status = CLIENT_GONE
             except asyncio.CancelledError:  # by the server, when its time is up
                 if status == UNANSWERED:
-                    await ProblemError(503, "the service stops; ask another").response(number)(scope, receive, answer)
+                    await ProblemError(503, message("the service stops; ask another")).response(number)(
+                        scope, receive, answer
+                    )
         finally:
             self._record(scope, status or 500, time.perf_counter() - started, number)
 
     def _check(self, scope: Any, headers: dict[bytes, bytes]) -> None:
         path, given = scope["path"], scope["headers"]
         if len(given) > MOST_HEADERS or sum(len(name) + len(value) for name, value in given) > MOST_HEAD:
-            detail = f"expected up to {MOST_HEAD} bytes and {MOST_HEADERS} lines of headers, got more"
+            detail = message(
+                "expected up to {most_head} bytes and {most_headers} lines of headers, got more",
+                most_head=MOST_HEAD,
+                most_headers=MOST_HEADERS,
+            )
             raise ProblemError(431, detail, headers=CLOSE)
         if path not in OPEN and not self.any_host:
             self._check_host(scope, headers.get(b"host"))
@@ -115,7 +122,9 @@ class Guard:
             if scheme.lower() != b"bearer" or not hmac.compare_digest(token.strip(), self.token):
                 raise ProblemError(
                     401,
-                    "expected the header Authorization: Bearer TOKEN with this service's token, got another or none",
+                    message(
+                        "expected the header Authorization: Bearer TOKEN with this service's token, got another or none"
+                    ),
                     headers={"WWW-Authenticate": "Bearer"},
                 )
         length = headers.get(b"content-length", b"")
@@ -124,15 +133,22 @@ class Guard:
 
     def _check_host(self, scope: Any, host: bytes | None) -> None:
         if sum(name == b"host" for name, _ in scope["headers"]) > 1:
-            raise ProblemError(400, "expected one header Host, got several")
+            raise ProblemError(400, message("expected one header Host, got several"))
         server = scope.get("server")
         if host is not None and not self.hosts.welcome(host, server[0] if server else ""):  # a browser always sends it
             name = host.decode("latin-1")[:LONGEST_PATH]
-            raise ProblemError(421, f"this service is not known as {name!r}; start it with --allow-host NAME")
+            raise ProblemError(
+                421, message("this service is not known as {name!r}; start it with --allow-host NAME", name=name)
+            )
 
     def _too_large(self, size: int) -> ProblemError:
         return ProblemError(
-            413, f"expected up to {self.settings.max_body} bytes, got {size} or more; send fewer at a time"
+            413,
+            message(
+                "expected up to {max_body} bytes, got {size} or more; send fewer at a time",
+                max_body=self.settings.max_body,
+                size=size,
+            ),
         )
 
     def _counted(self, path: str, receive: Receive) -> Receive:
@@ -148,15 +164,15 @@ class Guard:
                 return await receive()
             try:
                 async with asyncio.timeout_at(end):
-                    message = await receive()
+                    event = await receive()
             except TimeoutError:
-                detail = f"the body did not come within {self.settings.timeout:g} seconds"
+                detail = message("the body did not come within {timeout:g} seconds", timeout=self.settings.timeout)
                 raise ProblemError(408, detail, headers=CLOSE) from None
-            complete = not message.get("more_body", False)
-            size += len(message.get("body", b""))
+            complete = not event.get("more_body", False)
+            size += len(event.get("body", b""))
             if size > self.settings.max_body:
                 raise self._too_large(size)
-            return message
+            return event
 
         return counted
 

@@ -15,6 +15,7 @@ from pydantic_core import from_json, to_json
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from tagline.messages import message
 from tagline.serving.batching import Batcher
 from tagline.serving.problems import ProblemError, problem_of
 from tagline.serving.requests import TagRequest
@@ -64,7 +65,9 @@ class LineStream(Response):
         except ClientDisconnect:
             return
         except TimeoutError:
-            detail = f"no line came, or no answer was read, within {self.settings.timeout:g} seconds"
+            detail = message(
+                "no line came, or no answer was read, within {timeout:g} seconds", timeout=self.settings.timeout
+            )
             body = _wrong(ProblemError(408, detail), number + 1)
             await send({"type": "http.response.body", "body": body, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -96,7 +99,9 @@ class LineStream(Response):
             return b""
         try:
             if len(line) > self.settings.max_body:
-                raise ProblemError(413, f"expected up to {self.settings.max_body} bytes a line, got more")
+                raise ProblemError(
+                    413, message("expected up to {max_body} bytes a line, got more", max_body=self.settings.max_body)
+                )
             asked = self._asked(line)
             served = self.shelf[asked.model]
             answer = await self.wait(self.batcher.ask(served, asked, len(line)))
@@ -108,17 +113,19 @@ class LineStream(Response):
         try:
             value = from_json(line)
         except ValueError as error:
-            raise ProblemError(400, f"expected a line of JSON, got something else: {error}") from None
+            raise ProblemError(
+                400, message("expected a line of JSON, got something else: {error}", error=error)
+            ) from None
         if isinstance(value, str):
             value = {"text": value}
         if not isinstance(value, dict):
-            raise ProblemError(422, "expected a text, or an object with text or tokens, got something else")
+            raise ProblemError(422, message("expected a text, or an object with text or tokens, got something else"))
         try:
             asked = TagRequest.model_validate({**self.defaults, **value})
         except ValidationError as error:
             raise problem_of(error) from None
         if len(asked.items) != 1:
-            raise ProblemError(422, "expected one text or one sentence a line, got several", field="texts")
+            raise ProblemError(422, message("expected one text or one sentence a line, got several"), field="texts")
         return asked
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tagline.errors import TaglineError
+from tagline.messages import message
 from tagline.serving.problems import ProblemError
 from tagline.serving.shelf import ServedModel
 from tagline.types import Chain
@@ -60,7 +61,11 @@ def transitions_of(served: ServedModel) -> list[list[float]] | None:
 def model_features(served: ServedModel, label: str | None, search: str, top: int) -> list[dict[str, Any]]:
     """Return the heaviest features, of one label or of all, whose names have `search` in them."""
     if not 1 <= top <= MOST_FEATURES:
-        raise ProblemError(422, f"top: expected 1 to {MOST_FEATURES}, got {top}", field="top")
+        raise ProblemError(
+            422,
+            message("top: expected 1 to {most_features}, got {top}", most_features=MOST_FEATURES, top=top),
+            field="top",
+        )
     if label is not None:
         served.check_labels(label, "label")
     view = served.model.view(SEARCHED if search else top, None if label is None else [label])

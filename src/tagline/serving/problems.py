@@ -9,21 +9,23 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 from starlette.responses import Response
 
+from tagline.messages import message
+
 TITLES = {
-    400: "The request cannot be read",
-    401: "A token is needed",
-    404: "There is no such thing here",
-    405: "The method is not allowed",
-    408: "The request came too slowly",
-    413: "The request is too large",
-    415: "The body is of another type",
-    421: "The host is another",
-    422: "A field is wrong",
-    429: "Too many requests wait",
-    431: "The headers are too large",
-    500: "The service failed",
-    503: "The service is not ready",
-    504: "The answer took too long",
+    400: message("The request cannot be read"),
+    401: message("A token is needed"),
+    404: message("There is no such thing here"),
+    405: message("The method is not allowed"),
+    408: message("The request came too slowly"),
+    413: message("The request is too large"),
+    415: message("The body is of another type"),
+    421: message("The host is another"),
+    422: message("A field is wrong"),
+    429: message("Too many requests wait"),
+    431: message("The headers are too large"),
+    500: message("The service failed"),
+    503: message("The service is not ready"),
+    504: message("The answer took too long"),
 }
 
 
@@ -57,7 +59,7 @@ class ProblemError(Exception):
     def document(self, request: str | None = None) -> dict[str, Any]:
         """Return the document."""
         problem = Problem(
-            title=TITLES.get(self.status, "The request failed"),
+            title=TITLES.get(self.status, message("The request failed")),
             status=self.status,
             detail=self.detail,
             field=self.field,
@@ -79,11 +81,15 @@ def problem_of_errors(errors: Sequence[Any]) -> ProblemError:
     """Say what is wrong by the first of pydantic's errors."""
     first = errors[0]
     if first["type"] == "json_invalid":
-        return ProblemError(400, f"expected JSON, got something else: {first['msg'].removeprefix('Invalid JSON: ')}")
+        return ProblemError(
+            400, message("expected JSON, got something else: {msg}", msg=first["msg"].removeprefix("Invalid JSON: "))
+        )
     field = field_name(first["loc"])
     more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
-    message = first["msg"].removeprefix("Value error, ")
-    return ProblemError(422, f"{field}: {message}{more}" if field else f"{message}{more}", field=field or None)
+    text = f"{first['msg'].removeprefix('Value error, ')}{more}"
+    return ProblemError(
+        422, message("{field}: {error}", field=field, error=text) if field else text, field=field or None
+    )
 
 
 def field_name(place: tuple[int | str, ...]) -> str:

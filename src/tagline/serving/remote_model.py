@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.answers import Answer, AnswerArrays, Labelling
 from tagline.models.contract import Input
 from tagline.models.entities import FoundSpans
@@ -47,7 +48,7 @@ class RemoteModel:
     @property
     def input_(self) -> Input:
         """What it reads of a sentence."""
-        refusal = None if self.facts["reads_words"].flag else "expected a model that reads words, got another"
+        refusal = None if self.facts["reads_words"].flag else message("expected a model that reads words, got another")
         return Input(self.facts["columns"].whole, "the model", self.facts["by_character"].flag, refusal)
 
     @property
@@ -107,7 +108,7 @@ def _rows(corpus: Corpus) -> list[list[Any]]:
 
 def _number(name: JsonPart, numbers: dict[str, int]) -> int:
     if (number := numbers.get(name.text)) is None:
-        raise name.wrong("one that the model has")
+        raise name.wrong(message("one that the model has"))
     return number
 
 

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from tagline.messages import message
+
 MOST_RANKS, MOST_SAMPLES = 50, 100
 EXPLAINED = 100  # times as long as a label takes what made it win
 
@@ -40,7 +42,13 @@ class ModelRequest(BaseModel):
         inputs = ("text", "texts", "tokens", "sentences")
         named = [name for name in inputs if getattr(self, name) is not None]
         if len(named) != 1:
-            raise ValueError(f"expected one of {', '.join(inputs)}, got {' and '.join(named) or 'none'}")
+            raise ValueError(
+                message(
+                    "expected one of {inputs}, got {got}",
+                    inputs=", ".join(inputs),
+                    got=message(" and ").join(named) or message("none"),
+                )
+            )
         return self
 
     @property

@@ -102,7 +102,10 @@ def listener(host: str, port: int) -> socket.socket:
         door.close()
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
         raise InputError(
-            f"--port: expected a free address, got {host} and {port}: {reason}; choose another --port or --host"
+            "--port: expected a free address, got {host} and {port}: {reason}; choose another --port or --host",
+            host=host,
+            port=port,
+            reason=reason,
         ) from None
 
 

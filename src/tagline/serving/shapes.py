@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tagline.messages import message
+
 
 class JsonPart:
     """A part of an answer, and where it is.
@@ -28,7 +30,14 @@ class JsonPart:
 
     def wrong(self, wanted: str) -> Exception:
         """Return the error for a value that is something else."""
-        return self.fail(f"{self.place or 'the answer'} is {shown(self.value)}, not {wanted}")
+        return self.fail(
+            message(
+                "{place} is {value}, not {wanted}",
+                place=self.place or message("the answer"),
+                value=shown(self.value),
+                wanted=wanted,
+            )
+        )
 
     def __contains__(self, name: str) -> bool:
         """Whether an object has a member."""
@@ -37,21 +46,21 @@ class JsonPart:
     def __getitem__(self, name: str) -> JsonPart:
         """Return a member of an object."""
         if name not in self.members:
-            raise self.fail(f"{self.place or 'the answer'} has no {name!r}")
+            raise self.fail(message("{place} has no {name!r}", place=self.place or message("the answer"), name=name))
         return JsonPart(self.value[name], self.fail, f"{self.place}.{name}" if self.place else name)
 
     @property
     def members(self) -> dict[str, Any]:
         """An object, as it is."""
         if not isinstance(self.value, dict):
-            raise self.wrong("an object")
+            raise self.wrong(message("an object"))
         return self.value
 
     @property
     def rows(self) -> list[JsonPart]:
         """The entries of a list."""
         if not isinstance(self.value, list):
-            raise self.wrong("a list")
+            raise self.wrong(message("a list"))
         return [JsonPart(value, self.fail, f"{self.place}[{n}]") for n, value in enumerate(self.value)]
 
     @property
@@ -59,14 +68,14 @@ class JsonPart:
         """The only entry of a list."""
         rows = self.rows
         if len(rows) != 1:
-            raise self.fail(f"{self.place} has {len(rows)} entries, not 1")
+            raise self.fail(message("{place} has {num_rows} entries, not 1", place=self.place, num_rows=len(rows)))
         return rows[0]
 
     @property
     def text(self) -> str:
         """A text."""
         if not isinstance(self.value, str):
-            raise self.wrong("a text")
+            raise self.wrong(message("a text"))
         return self.value
 
     @property
@@ -78,7 +87,7 @@ class JsonPart:
     def whole(self) -> int:
         """A whole number, 0 or more."""
         if type(self.value) is not int or self.value < 0:
-            raise self.wrong("a whole number")
+            raise self.wrong(message("a whole number"))
         return self.value
 
     @property
@@ -87,28 +96,40 @@ class JsonPart:
         if self.value is None:
             return float("nan")
         if type(self.value) not in (int, float):
-            raise self.wrong("a number")
+            raise self.wrong(message("a number"))
         return float(self.value)
 
     def numbers(self, count: int) -> list[float]:
         """So many numbers."""
         rows = self.rows
         if len(rows) != count:
-            raise self.fail(f"{self.place} has {len(rows)} entries, not {count}")
+            raise self.fail(
+                message(
+                    "{place} has {num_rows} entries, not {count}", place=self.place, num_rows=len(rows), count=count
+                )
+            )
         return [row.number for row in rows]
 
     @property
     def flag(self) -> bool:
         """Yes or no."""
         if not isinstance(self.value, bool):
-            raise self.wrong("true or false")
+            raise self.wrong(message("true or false"))
         return self.value
 
     def within(self, start: JsonPart, end: JsonPart, size: int) -> tuple[int, int]:
         """Return two places of something that is so long."""
         first, last = start.whole, end.whole
         if not first <= last <= size:
-            raise self.fail(f"{self.place} goes from {first} to {last}, beyond {size}")
+            raise self.fail(
+                message(
+                    "{place} goes from {first} to {last}, beyond {size}",
+                    place=self.place,
+                    first=first,
+                    last=last,
+                    size=size,
+                )
+            )
         return first, last
 
 
@@ -124,7 +145,7 @@ def parts_of(data: bytes, fail: Callable[[str], Exception]) -> JsonPart:
         return JsonPart(json.loads(data), fail)
     except (ValueError, RecursionError):
         begin = " ".join(data[:200].decode(errors="replace").split())[:80]
-        raise fail(f"the answer is no JSON: {begin!r}") from None
+        raise fail(message("the answer is no JSON: {begin!r}", begin=begin)) from None
 
 
 def lines_of(data: bytes, fail: Callable[[str], Exception]) -> Iterator[JsonPart]:

@@ -18,6 +18,7 @@ from typing import Any
 
 from tagline.errors import InputError, TaglineError
 from tagline.interop.formats import read_model
+from tagline.messages import message
 from tagline.models.contract import Input, Model
 from tagline.models.cutting import cut_for
 from tagline.models.entities import Reading, reading_of
@@ -119,12 +120,18 @@ class ServedModel:
         """Refuse texts where the model reads something else."""
         needs = self.needs
         if needs.refusal is not None:
-            raise ProblemError(422, f"text: {needs.refusal}; send tokens with their features", field="text")
+            raise ProblemError(
+                422, message("text: {refusal}; send tokens with their features", refusal=needs.refusal), field="text"
+            )
         if needs.columns > 1:
             raise ProblemError(
                 422,
-                f"text: expected a model that looks at words alone, got one that looks at {needs.columns} columns, as "
-                f"{needs.source} names them; send tokens, each a list of its columns",
+                message(
+                    "text: expected a model that looks at words alone, got one that looks at {columns} columns, "
+                    "as {source} names them; send tokens, each a list of its columns",
+                    columns=needs.columns,
+                    source=needs.source,
+                ),
                 field="text",
             )
 
@@ -137,14 +144,24 @@ class ServedModel:
                 pass
         except TaglineError:
             source = self.path or self.name
-            detail = "it reads numbers, and requests have words or attributes of tokens"
-            raise InputError(f"{source}: this {self.model.kind} model cannot be served: {detail}") from None
+            detail = message("it reads numbers, and requests have words or attributes of tokens")
+            raise InputError(
+                "{source}: this {kind} model cannot be served: {detail}",
+                source=source,
+                kind=self.model.kind,
+                detail=detail,
+            ) from None
 
     def check_labels(self, labels: str | list[str], field: str) -> str | list[str]:
         """Return labels that the model has."""
         for label in [labels] if isinstance(labels, str) else labels:
             if label not in self.numbers:
-                detail = f"{field}: expected a label among {', '.join(self.labels[:50])}, got {label!r}"
+                detail = message(
+                    "{field}: expected a label among {labels}, got {label!r}",
+                    field=field,
+                    labels=", ".join(self.labels[:50]),
+                    label=label,
+                )
                 raise ProblemError(422, detail, field=field)
         return labels
 
@@ -173,7 +190,7 @@ class Shelf:
         if name is None:
             return next(iter(self._models.values()))
         if name not in self._models:
-            detail = f"model: expected one of {', '.join(self._models)}, got {name!r}"
+            detail = message("model: expected one of {models}, got {name!r}", models=", ".join(self._models), name=name)
             raise ProblemError(404, detail, field="model")
         return self._models[name]
 
@@ -244,7 +261,7 @@ def named_models(options: Sequence[str]) -> dict[str, str]:
         if not separator or not name or "/" in name:
             name, path = os.path.basename(option).partition(".")[0] or "model", option
         if name in out:
-            raise InputError(f"-m: expected each name once, got {name!r} twice; write -m other=path")
+            raise InputError("-m: expected each name once, got {name!r} twice; write -m other=path", name=name)
         out[name] = path
     return out
 

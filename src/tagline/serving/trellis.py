@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tagline import chain as engine
+from tagline.messages import message
 from tagline.serving.answers import known_labels, prepare
 from tagline.serving.problems import ProblemError
 from tagline.serving.requests import TrellisRequest
@@ -23,16 +24,29 @@ def trellis(served: ServedModel, request: TrellisRequest, most: int) -> dict[str
     known = known_labels(served, [request], prepared)
     B = len(prepared.offsets) - 1
     if request.sentence >= B:
-        detail = f"sentence: expected a number below {B}, the sentences of the request, got {request.sentence}"
+        detail = message(
+            "sentence: expected a number below {B}, the sentences of the request, got {sentence}",
+            B=B,
+            sentence=request.sentence,
+        )
         raise ProblemError(422, detail, field="sentence")
     first, last = prepared.offsets[request.sentence : request.sentence + 2].tolist()
     chain = _chain_of(served, prepared.X, known, request.sentence)
     T, L = chain.emissions.shape
     if last - first != T or len(served.labels) != L:
-        raise ProblemError(422, f"model: a {served.model.kind} model has no table of tokens and labels", field="model")
+        raise ProblemError(
+            422,
+            message("model: a {kind} model has no table of tokens and labels", kind=served.model.kind),
+            field="model",
+        )
     if T * L * L > MOST_CELLS:
-        detail = f"expected a sentence of up to {MOST_CELLS // (L * L)} tokens for {L} labels, got {T}"
-        raise ProblemError(413, f"{detail}; send a shorter one")
+        detail = message(
+            "expected a sentence of up to {most_cells} tokens for {L} labels, got {T}",
+            most_cells=MOST_CELLS // (L * L),
+            L=L,
+            T=T,
+        )
+        raise ProblemError(413, message("{detail}; send a shorter one", detail=detail))
     tokens: list[dict[str, Any]] = [{"text": word} for word in prepared.words[first:last]]
     if prepared.texts:
         places = prepared.bounds[request.sentence, 0] + prepared.places[first:last]
@@ -45,13 +59,15 @@ def _chain_of(served: ServedModel, X: Any, known: Any, sentence: int) -> Chain:
     done = 0
     for chain in served.model.chains(X, **({} if known is None else {"known": known})):
         if type(chain) is not Chain:  # over pairs of labels
-            raise ProblemError(422, f"model: a {served.model.kind} model has no table of labels", field="model")
+            raise ProblemError(
+                422, message("model: a {kind} model has no table of labels", kind=served.model.kind), field="model"
+            )
         if sentence < done + chain.num_sentences:
             first, last = chain.offsets[sentence - done : sentence - done + 2]
             transitions = chain.transitions[first:last] if chain.per_position else chain.transitions
             return Chain(chain.emissions[first:last], transitions, start=chain.start, end=chain.end)
         done += chain.num_sentences
-    raise ProblemError(422, "text: expected a sentence with tokens, got none", field="text")
+    raise ProblemError(422, message("text: expected a sentence with tokens, got none"), field="text")
 
 
 def tables(chain: Chain) -> dict[str, Any]:

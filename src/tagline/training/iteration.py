@@ -18,6 +18,7 @@ import numpy as np
 
 from tagline.checks import as_float, check_number, check_whole
 from tagline.errors import StorageError
+from tagline.messages import message
 from tagline.training.certificate import relative_gap
 from tagline.training.running.checkpoints import DAMAGED, State, is_sized
 
@@ -143,13 +144,18 @@ def log_of(state: State) -> list[Step]:
         for row in state.value("history", list):
             optional = {name: _number(row[name], True) for name in ("gap", "dev_score")}
             plain = {name: _number(row[name]) for name in ("objective", "gradient_norm", "seconds")}
-            metrics = {str(name): _number(value, True) for name, value in row["metrics"].items()}
+            metrics = {str(name): _number(value, name == "step") for name, value in row["metrics"].items()}
             noun, number = row["noun"], row["number"]
             if noun not in ("pass", "epoch") or number != len(steps) + 1 or len(row) != len(fields(Step)) - 1:
                 raise ValueError(f"{noun!r:.60} {number!r:.60}")
             steps.append(Step(len(steps) + 1, **plain, **optional, metrics=metrics, noun=noun))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise StorageError(f"{state.source}: expected numbers in the history, got: {error!s:.200}; {DAMAGED}") from None
+        raise StorageError(
+            "{source}: expected numbers in the history, got: {error!s:.200}; {damaged}",
+            source=state.source,
+            error=error,
+            damaged=DAMAGED,
+        ) from None
     return steps
 
 
@@ -195,6 +201,10 @@ class Algorithm(ABC):
     def load_state(self, state: State) -> None:
         """Go back to where `state` was called."""
 
+    def passes_in(self, state: State) -> int | None:
+        """Return how many passes a state is after, where it says so; a history has as many."""
+        return state.value("number", int) if "number" in state.values else None
+
     def copied(self, weights: Any) -> Any:
         """Copy the weights of a step, for callbacks and to keep the best."""
         return weights.copy()
@@ -220,10 +230,10 @@ class Convergence:
     def __init__(
         self, epsilon: float = 1e-5, period: int = 10, delta: float = 1e-5, tolerance: float | None = None
     ) -> None:
-        check_number("epsilon", epsilon, least=0, finite=False, wanted="0 or more")
-        check_number("delta", delta, least=0, finite=False, wanted="0 or more")
+        check_number("epsilon", epsilon, least=0, finite=False, wanted=message("0 or more"))
+        check_number("delta", delta, least=0, finite=False, wanted=message("0 or more"))
         check_number("tolerance", tolerance, above=0, optional=True)
-        check_whole("period", period, 0, wanted="0 or more")
+        check_whole("period", period, 0, wanted=message("0 or more"))
         self.epsilon, self.period, self.delta = as_float(epsilon), int(period), as_float(delta)
         self.tolerance = None if tolerance is None else as_float(tolerance)
         self.objectives: list[float] = []  # the start's first

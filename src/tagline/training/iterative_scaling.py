@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from tagline.checks import check_number
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.training.iteration import Algorithm, Convergence, Step
 from tagline.training.likelihood import Likelihood
 from tagline.training.objective import as_weights
@@ -47,13 +48,13 @@ def iis(
         run: when to stop all the same, and whom to tell.
     """
     if c1:
-        raise InputError(f"c1: expected 0 for improved iterative scaling, got {c1:g}; use owlqn")
-    check_number("c2", c2, least=0, wanted="a number of 0 or more")
+        raise InputError("c1: expected 0 for improved iterative scaling, got {c1:g}; use owlqn", c1=c1)
+    check_number("c2", c2, least=0, wanted=message("a number of 0 or more"))
     sums = SentenceSums(likelihood) if isinstance(likelihood, Likelihood) else LabellingSums(likelihood)
     K = len(sums.observed)
     weights = np.zeros(K) if start is None else as_weights("start", start)
     if weights.shape != (K,):
-        raise InputError(f"start: expected {K} weights, one a feature, got {len(weights)}")
+        raise InputError("start: expected {K} weights, one a feature, got {num_weights}", K=K, num_weights=len(weights))
     return (run or Run()).finish(ScalingPasses(sums, weights, c2, convergence or Convergence()))
 
 
@@ -100,8 +101,9 @@ def _check_observed(expected: FeatureSums, observed: Float64Array) -> None:
     never = np.flatnonzero((expected.features > 0).any(axis=0) & (observed <= 0))
     if len(never):
         raise InputError(
-            f"feature {never[0]}: expected to occur in the labelled sentences, got never; without a penalty its best "
-            "weight is −∞: remove it, or use c2"
+            "feature {never}: expected to occur in the labelled sentences, got never; without a penalty its best "
+            "weight is −∞: remove it, or use c2",
+            never=never[0],
         )
 
 

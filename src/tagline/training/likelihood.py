@@ -22,6 +22,7 @@ from tagline import compiled
 from tagline.errors import NoPathError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Structure
+from tagline.messages import message
 from tagline.ragged import take_rows
 from tagline.readers.rules import Rules
 from tagline.training.lanes import lane_count, lane_offsets
@@ -128,7 +129,9 @@ class Likelihood:
         bundled = None
         if bundles and states.values is None:
             if (np.diff(cut.lanes) < 0).any() or cut.lanes[-1] != features.num_sentences:
-                raise ValueError(f"lanes: expected to rise from 0 to {features.num_sentences}")
+                raise ValueError(
+                    message("lanes: expected to rise from 0 to {num_sentences}", num_sentences=features.num_sentences)
+                )
             bundled = [
                 bundle_lane(kind, layout, features, cut.lanes, lane, scratch) for lane in range(len(cut.lanes) - 1)
             ]
@@ -154,7 +157,7 @@ class Likelihood:
             value, gradient = self.core.evaluate(np.ascontiguousarray(weights, np.float64), curvature)
         except compiled.require().NoPath as error:
             raise NoPathError(
-                f"sentence {error}: expected a labelling that rules and label sets allow, got none"
+                "sentence {error}: expected a labelling that rules and label sets allow, got none", error=error
             ) from None
         surplus = self.targets.surplus
         if surplus is None or curvature:

@@ -27,6 +27,7 @@ import numpy as np
 
 from tagline.checks import check_functions, check_number, check_whole
 from tagline.errors import InputError, StorageError
+from tagline.messages import message
 from tagline.storage import Path
 from tagline.training.iteration import Algorithm, Step, log_of, log_state
 from tagline.training.running.callbacks import TrainingState, told
@@ -114,14 +115,14 @@ class Run:
         tensorboard: Path | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        check_whole("max_iterations", max_iterations, 0, optional=True, wanted="0 or more")
-        check_number("max_seconds", max_seconds, least=0, finite=False, optional=True, wanted="0 or more")
-        check_whole("patience", patience, 1, optional=True, wanted="1 or more")
+        check_whole("max_iterations", max_iterations, 0, optional=True, wanted=message("0 or more"))
+        check_number("max_seconds", max_seconds, least=0, finite=False, optional=True, wanted=message("0 or more"))
+        check_whole("patience", patience, 1, optional=True, wanted=message("1 or more"))
         check_functions("callbacks", callbacks)
         self.max_iterations, self.max_seconds, self.patience = max_iterations, max_seconds, patience
         if resume and checkpoint is None:
             raise InputError("checkpoint: expected a file to resume from or to save to, got none; pass checkpoint=")
-        check_number("save_every", save_every, least=0, optional=True, wanted="0 seconds or more")
+        check_number("save_every", save_every, least=0, optional=True, wanted=message("0 seconds or more"))
         self.dev, self.callbacks, self.clock = dev, tuple(callbacks), clock
         self.verbose, self.budget, self.reports = verbose, budget or Budget(max_iterations, max_seconds), list(reports)
         self.path, self.resume, self.save_every, self.logs = checkpoint, resume, save_every, (log, tensorboard)
@@ -275,16 +276,31 @@ class Run:
         """Go back to where a checkpoint was written; nothing changes unless all of it fits."""
         history = log_of(state)
         if not (history or algorithm.is_slow):
-            raise StorageError(f"{state.source}: expected at least one pass, got none; {DAMAGED}")
+            raise StorageError(
+                "{source}: expected at least one pass, got none; {damaged}", source=state.source, damaged=DAMAGED
+            )
         best, seconds = None, state.value("seconds", float)
         if "best" in state.values:
             part = state.part("best")
             if not 1 <= (number := part.value("number", int)) <= len(history):
                 raise StorageError(
-                    f"{state.source}: expected the best of {len(history)} passes, got {number}; {DAMAGED}"
+                    "{source}: expected the best of {num_history} passes, got {number}; {damaged}",
+                    source=state.source,
+                    num_history=len(history),
+                    number=number,
+                    damaged=DAMAGED,
                 )
             best = replace(history[number - 1], weights=algorithm.unpacked(part))
-        algorithm.load_state(state.part("algorithm"))
+        part = state.part("algorithm")
+        if (passes := algorithm.passes_in(part)) is not None and passes != len(history):
+            raise StorageError(
+                "{source}: expected {passes} passes in the history, got {num_history}; {damaged}",
+                source=state.source,
+                passes=passes,
+                num_history=len(history),
+                damaged=DAMAGED,
+            )
+        algorithm.load_state(part)
         self.history, self.best, self.started = history, best, self.clock() - seconds
         self.last = replace(history[-1] if history else self.last, weights=algorithm.weights)
         self.checkpoint.state = None

@@ -21,6 +21,7 @@ from tagline.chain.dispatch import log_counts as first_order_log_counts
 from tagline.chain.memory import check_ranked, check_room, memory
 from tagline.chain.second_order.types import SecondOrderChain, SecondOrderCounts
 from tagline.checks import as_whole, random_generator
+from tagline.messages import message
 from tagline.types import Chain, Float64Array, IntArray, Marginals, Paths, RankedPaths
 
 PAIR_BYTES, RANKED_PAIR_BYTES = 30, 100  # that a pair of labels of a token takes in the core: 27 and 85 measured
@@ -54,8 +55,13 @@ def _check_pairs(chain: Chain, pair_bytes: int) -> None:
     b = int(sizes.argmax())
     check_room(
         int(largest.sum()) * pair_bytes,
-        f"sentence {b}: tables of the pairs of {chain.num_labels:,} labels at {chain.lengths[b]:,} tokens",
-        "split long sentences, or train the model with prune=",
+        message(
+            "sentence {b}: tables of the pairs of {num_labels:,} labels at {lengths:,} tokens",
+            b=b,
+            num_labels=chain.num_labels,
+            lengths=chain.lengths[b],
+        ),
+        message("split long sentences, or train the model with prune="),
     )
 
 

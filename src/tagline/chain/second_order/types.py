@@ -19,6 +19,7 @@ from tagline import compiled
 from tagline.chain.memory import check_room
 from tagline.checks import as_array
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.types import Chain, Counts, Float64Array, IntArray, sealed
 
 MOST_PAIRS = 20_000  # labels of a chain over pairs: its transitions take 8 bytes for each two of them
@@ -45,7 +46,11 @@ class Triples:
         labels, values = np.asarray(triples, np.int64).reshape(-1, 3), as_array("scores", scores).astype(np.float64)
         L = num_labels
         if len(labels) != len(values) or (labels < 0).any() or (labels >= L).any():
-            raise InputError(f"triples: expected three labels below {L} for each of {len(values)} scores, got others")
+            raise InputError(
+                "triples: expected three labels below {L} for each of {num_values} scores, got others",
+                L=L,
+                num_values=len(values),
+            )
         if np.isnan(values).any() or np.isposinf(values).any():
             raise InputError("scores: expected finite numbers or -inf, got others")
         contexts, row = np.unique(labels[:, 0] * L + labels[:, 1], return_inverse=True)
@@ -97,8 +102,9 @@ class SecondOrderChain:
     def __post_init__(self) -> None:
         if self.triples.num_labels != self.chain.num_labels:
             raise InputError(
-                f"triples: expected those of {self.chain.num_labels} labels, as the chain has them, got "
-                f"{self.triples.num_labels}"
+                "triples: expected those of {num_labels} labels, as the chain has them, got {got}",
+                num_labels=self.chain.num_labels,
+                got=self.triples.num_labels,
             )
 
     @property
@@ -193,11 +199,13 @@ class PairChain(Chain):
 def _check_pairs(count: int) -> None:
     if count > MOST_PAIRS:
         raise InputError(
-            f"labels: expected at most {MOST_PAIRS} pairs of them in a chain over pairs, got {count}; ask the model's "
-            "own methods, which need no such chain, or train it with prune="
+            "labels: expected at most {most_pairs} pairs of them in a chain over pairs, got {count}; ask the "
+            "model's own methods, which need no such chain, or train it with prune=",
+            most_pairs=MOST_PAIRS,
+            count=count,
         )
     check_room(
         24 * count**2,
-        f"labels: a chain over {count:,} pairs of them",
-        "ask the model's own methods, which need no such chain, or train it with prune=",
+        message("labels: a chain over {count:,} pairs of them", count=count),
+        message("ask the model's own methods, which need no such chain, or train it with prune="),
     )

@@ -88,5 +88,11 @@ def _uncut(boundaries: np.ndarray, max_length: int, first: BoolArray) -> BoolArr
 def _integers(name: str, values: ArrayLike, size: int) -> np.ndarray:
     numbers = as_array(name, values)
     if numbers.shape != (size,) or (numbers.size and numbers.dtype.kind not in "iu"):
-        raise InputError(f"{name}: expected integers of shape [{size}], got {numbers.dtype} {list(numbers.shape)}")
+        raise InputError(
+            "{name}: expected integers of shape [{size}], got {dtype} {shape}",
+            name=name,
+            size=size,
+            dtype=numbers.dtype,
+            shape=list(numbers.shape),
+        )
     return numbers

@@ -31,7 +31,9 @@ def _require(name: str, source: str) -> None:
     if name == "native":
         compiled.require()
     if name == "fused" and not _has_triton():
-        raise InputError(f'{source}: expected Triton for the engine "fused", got none; pip install triton')
+        raise InputError(
+            '{source}: expected Triton for the engine "fused", got none; pip install triton', source=source
+        )
 
 
 _TRITON = find_spec("triton") is not None
@@ -101,7 +103,9 @@ def backend(c: TensorChain) -> ModuleType:
     elif name == "auto":
         name = "fused" if device == "cuda" and _has_triton() else "batched"
     if name == "native" and device != "cpu":
-        raise InputError(f'tensor engine "native": expected tensors on the CPU, got some on {device}; use "auto"')
+        raise InputError(
+            'tensor engine "native": expected tensors on the CPU, got some on {device}; use "auto"', device=device
+        )
     chosen = _backends[name]
     if name == "fused":
         if not chosen.fits(c):
@@ -114,8 +118,10 @@ def _require_device(device: str) -> None:
     """Say where the kernels of `fused` run."""
     if device != "cuda" and os.environ.get("TRITON_INTERPRET", "").lower() not in INTERPRETED:
         raise InputError(
-            f'tensor engine "fused": expected tensors on a GPU, got some on {device}; move them with .to("cuda"), or '
-            'use "auto" (for Triton\'s slow interpreter on the CPU, set TRITON_INTERPRET=1 before Python starts)'
+            'tensor engine "fused": expected tensors on a GPU, got some on {device}; move them with '
+            '.to("cuda"), or use "auto" (for Triton\'s slow interpreter on the CPU, set TRITON_INTERPRET=1 '
+            "before Python starts)",
+            device=device,
         )
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 from tagline.cli.arguments import argument, option
 from tagline.cli.options import Encoding
 from tagline.cli.speech import say
+from tagline.messages import message
 from tagline.settings import READ, WRITTEN
 
 
@@ -46,8 +47,16 @@ def command(
         else:
             table = clusters_of_texts(files, count, min_count=min_count, tokens=tokens, encoding=encoding, quiet=quiet)
     except KeyboardInterrupt:
-        say(f"interrupted, nothing was saved: {output} was not written", err=True)
+        say(message("interrupted, nothing was saved: {output} was not written", output=output), err=True)
         raise SystemExit(130) from None
     table.write(output)
     if not quiet:
-        say(f"{output}: {len(table):,} words in {len(table.names):,} clusters", err=True)
+        say(
+            message(
+                "{output}: {num_table:,} words in {num_names:,} clusters",
+                output=output,
+                num_table=len(table),
+                num_names=len(table.names),
+            ),
+            err=True,
+        )

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from tagline.cli.arguments import argument, option
 from tagline.cli.speech import say
+from tagline.messages import message
 from tagline.settings import READ, WRITTEN
 
 
@@ -24,4 +25,9 @@ def command(
 
     model = read_model(source)
     write_model(model, target, to)
-    say(f"{target}: {len(model.labels_)} labels, as a model of {to}", err=True)
+    say(
+        message(
+            "{target}: {num_labels} labels, as a model of {to}", target=target, num_labels=len(model.labels_), to=to
+        ),
+        err=True,
+    )

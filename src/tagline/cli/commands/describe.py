@@ -8,6 +8,7 @@ from typing import Annotated
 from tagline.cli.arguments import argument, option
 from tagline.cli.options import AsJson, Encoding, Lenient
 from tagline.cli.speech import put_json, say
+from tagline.messages import message
 
 
 def command(
@@ -28,9 +29,14 @@ def command(
     strict = {} if format_of(file, form) in ("text", "words") else {"strict": not lenient}
     corpus = read(file, form, encoding=encoding, **strict)
     for problem in corpus.problems:
-        say(f"skipped: {problem}", err=True)
+        say(message("skipped: {problem}", problem=problem), err=True)
     if form is None and format_of(file) == "columns" and looks_like(first_lines(corpus)) == TEXT:
-        say(f"{file}: read as columns, a token a line; say --format text where each line is a sentence", err=True)
+        say(
+            message(
+                "{file}: read as columns, a token a line; say --format text where each line is a sentence", file=file
+            ),
+            err=True,
+        )
     facts = corpus.describe()
     if as_json:
         put_json(asdict(facts))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from tagline.cli.arguments import argument, option
 from tagline.cli.options import AsJson, Encoding
 from tagline.cli.speech import put, say
+from tagline.messages import message
 from tagline.settings import FILLED, READ, WRITTEN
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def command(
 
     known = None if train is None else read_training_words(train, encoding)
     if known is not None:
-        say(f"{train}: {len(known):,} distinct words", err=True)
+        say(message("{train}: {num_known:,} distinct words", train=train, num_known=len(known)), err=True)
 
     report = evaluate_files(
         gold,
@@ -74,13 +75,13 @@ def command(
         training_words=known,
     )
     if report.spans is None and not tokens:
-        say("the tags are of no tag scheme and mark no spans: tokens are scored", err=True)
+        say(message("the tags are of no tag scheme and mark no spans: tokens are scored"), err=True)
     show(report, by_type=by_type, details=details, as_json=as_json)
     if html is not None:
         save_html(report, html)
-        say(f"wrote {html}", err=True)
+        say(message("wrote {html}", html=html), err=True)
     for path in save_plots(report, plot) if plot is not None else []:
-        say(f"wrote {path}", err=True)
+        say(message("wrote {path}", path=path), err=True)
 
 
 def show(report: Report, *, by_type: bool = True, details: bool = False, as_json: bool = False) -> None:
@@ -94,7 +95,12 @@ def show(report: Report, *, by_type: bool = True, details: bool = False, as_json
     say(report.spans.text(by_type) if report.words is None else report.words.text(), nl=False)
     for part in (report.interval, report.comparison):
         say("" if part is None else part.text(), nl=False)
-    say(f"rule: {report.spans.rule if report.words is None else 'words, both ends right'}", err=True)
+    say(
+        message(
+            "rule: {value}", value=report.spans.rule if report.words is None else message("words, both ends right")
+        ),
+        err=True,
+    )
 
 
 def save_plots(report: Report, folder: str | Path) -> list[Path]:

@@ -43,10 +43,12 @@ def command(
     from tagline.readers.sources import read_string
 
     if most < 0:
-        raise InputError(f"--most: expected 0 or more, got {most}")
+        raise InputError("--most: expected 0 or more, got {most}", most=most)
     loaded = load_tagger(model)
     if not loaded.explains:
-        raise InputError(f"--model: expected a model that can explain its tags, got a {type(loaded).__name__}")
+        raise InputError(
+            "--model: expected a model that can explain its tags, got a {type}", type=type(loaded).__name__
+        )
     text = read_string("-") if sentence == "-" else sentence
     rest = {} if document is None else {"documents": sentences_of(loaded, document, tokens)}
     explanation = loaded.explain(as_sentence(loaded, text, tokens), **rest)
@@ -75,7 +77,10 @@ def as_sentence(model: Model, text: str, tokens: str) -> Sentence:
         if len(fields) != count or not all(fields):
             form = "/".join(["word", *(f"column{c}" for c in range(1, count))])
             raise InputError(
-                f"sentence: expected tokens {form}, as the template looks at {count} columns, got {word!r}"
+                "sentence: expected tokens {form}, as the template looks at {count} columns, got {word!r}",
+                form=form,
+                count=count,
+                word=word,
             )
     return Corpus.from_sentences([{name: [row[c] for row in rows] for c, name in enumerate(names)}])[0]
 
@@ -102,6 +107,8 @@ def only(explanation: Explanation, token: str) -> Explanation:
     if not chosen:
         words = " ".join(part.token for part in explanation.tokens)
         raise InputError(
-            f"--token: expected a word of the sentence or its number from 0, got {token!r}; it has: {words}"
+            "--token: expected a word of the sentence or its number from 0, got {token!r}; it has: {words}",
+            token=token,
+            words=words,
         )
     return replace(explanation, tokens=chosen)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from tagline.cli.arguments import argument, option
 from tagline.cli.speech import say
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.registry import kind_named, kinds
 from tagline.settings import FILLED, READ
 
@@ -34,12 +35,27 @@ def command(
     network: Any = load(model)
     if not kind_named(network.kind).exports:
         raise InputError(
-            f"{model}: expected a model of kind {' or '.join(kind.name for kind in kinds().values() if kind.exports)}, "
-            f"which can be written as ONNX, got {network.kind}; its own file needs no PyTorch: tagline tag -m"
+            "{model}: expected a model of kind {kinds}, which can be written as ONNX, got {kind}; its own file "
+            "needs no PyTorch: tagline tag -m",
+            model=model,
+            kinds=message(" or ").join(kind.name for kind in kinds().values() if kind.exports),
+            kind=network.kind,
         )
     done = network.export(output, opset=opset, force=force)
     sizes = ", ".join(f"{name} ({size / 1e6:.1f} MB)" if size > 1e6 else name for name, size in done.files.items())
-    say(f"wrote {done.folder}: {sizes}", err=True)
-    tried = "run.py gives the tags of the model on a few sentences" if done.checked else "run.py was not tried"
-    say(f"{tried}; it needs {', '.join(done.needs)}: pip install {' '.join(done.needs)}", err=True)
+    say(message("wrote {folder}: {sizes}", folder=done.folder, sizes=sizes), err=True)
+    tried = (
+        message("run.py gives the tags of the model on a few sentences")
+        if done.checked
+        else message("run.py was not tried")
+    )
+    say(
+        message(
+            "{tried}; it needs {needs}: pip install {needs2}",
+            tried=tried,
+            needs=", ".join(done.needs),
+            needs2=" ".join(done.needs),
+        ),
+        err=True,
+    )
     say(f"python {os.path.join(done.folder, 'run.py')} < words.txt", err=True)

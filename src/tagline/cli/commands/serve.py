@@ -9,6 +9,7 @@ from typing import Annotated
 from tagline.cli.arguments import option
 from tagline.cli.speech import say
 from tagline.errors import InputError
+from tagline.messages import message
 
 
 def command(
@@ -63,11 +64,12 @@ def command(
         if error.name not in ("fastapi", "uvicorn", "starlette", "pydantic", "pydantic_core", "prometheus_client"):
             raise
         raise InputError(
-            f"serve: expected the packages of the service, got no module {error.name}; install them with: "
-            "pip install 'tagline[web]'"
+            "serve: expected the packages of the service, got no module {name}; install them with: pip install "
+            "'tagline[web]'",
+            name=error.name,
         ) from None
     if log not in ("debug", "info", "warning", "error"):
-        raise InputError(f"--log: expected debug, info, warning or error, got {log!r}")
+        raise InputError("--log: expected debug, info, warning or error, got {log!r}", log=log)
     token = read_token(token_file)
     check_exposure(host, token, insecure)
     if threads is not None:
@@ -91,7 +93,7 @@ def command(
 
     def announce(address: str) -> None:
         if sys.stderr is not None and sys.stderr.isatty():
-            say(f"{address}  (Ctrl-C ends it)", err=True)
+            say(message("{address}  (Ctrl-C ends it)", address=address), err=True)
         else:
             log_start(address)
         if show:
@@ -109,5 +111,5 @@ def read_token(path: str | None) -> str | None:
     with open(path, encoding="utf-8") as file:
         token = file.read().strip()
     if not token:
-        raise InputError(f"--token-file: expected a token in {path}, got an empty file")
+        raise InputError("--token-file: expected a token in {path}, got an empty file", path=path)
     return token

@@ -10,9 +10,10 @@ from tagline.cli.arguments import argument, option
 from tagline.cli.options import Encoding, Lenient, Ray, Threads, Tokens, Workers, use_threads
 from tagline.cli.speech import say
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.settings import FILLED, READ
 
-READING, ASKING, WRITING = "Reading", "Questions", "Writing"
+READING, ASKING, WRITING = message("Reading"), message("Questions"), message("Writing")
 
 
 def command(
@@ -129,7 +130,7 @@ def command(
             write_answers(target, tag_tables(str(model), inputs, marginals=marginals, form=form, encoding=encoding))
         return
     if output in OUTPUTS and shape is None:
-        say(f"-o names a file now; {output} was taken as --as {output}", err=True)
+        say(message("-o names a file now; {output} was taken as --as {output}", output=output), err=True)
         output, shape = None, output
     questions = Questions(shape, marginals, k_best, spans, min_probability)
     source = Source(form, tokens, encoding, comment, docstart, split=split, documents=documents)
@@ -157,6 +158,13 @@ def command(
             meter.begin(inputs)
             write_answers(target, tag_stream(loaded, inputs, questions, source, listener))
             if target is not None and not quiet:
-                meter.say(f"wrote {target}")
+                meter.say(message("wrote {target}", target=target))
     if meter.skipped:
-        say(f"skipped {meter.skipped} broken sentence{'s' if meter.skipped > 1 else ''}", err=True)
+        say(
+            message(
+                "skipped {skipped} broken sentence{value}",
+                skipped=meter.skipped,
+                value="s" if meter.skipped > 1 else "",
+            ),
+            err=True,
+        )

@@ -7,7 +7,6 @@ import os
 from typing import Annotated, Any
 
 from tagline.cli.arguments import Command, Named, argument, command_of, option
-from tagline.cli.language import phrase, wrapped
 from tagline.cli.options import (
     MESSAGES,
     SCALE,
@@ -20,7 +19,9 @@ from tagline.cli.options import (
     use_threads,
 )
 from tagline.cli.speech import put_json, say
+from tagline.cli.usage import wrapped
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.registry import kinds
 from tagline.models.settings import DATA, PANELS, TRAINING
 from tagline.settings import READ, WRITTEN
@@ -39,7 +40,7 @@ def advice() -> str:
     """Say when to pick which kind of model, a line or more for each."""
     lines = []
     for name, kind in kinds().items():
-        for first, text in zip((name, *[""] * 9), wrapped(phrase(kind.advice), 62), strict=False):
+        for first, text in zip((name, *[""] * 9), wrapped(message(kind.advice), 62), strict=False):
             lines.append(f"  {first:11}  {text}\n")
     return "".join(lines)
 
@@ -131,7 +132,9 @@ def train(
     from tagline.readers.training_files import LabelledFiles
 
     if ray is None and (workers is not None or scratch is not None):
-        raise InputError(f"--{'workers' if workers is not None else 'scratch'}: expected --ray beside it, got none")
+        raise InputError(
+            "--{value}: expected --ray beside it, got none", value="workers" if workers is not None else "scratch"
+        )
     use_threads(threads)
     said = {name: options[name] for name in named if name in options}
     try:
@@ -155,8 +158,15 @@ def train(
                 tell.say(line)
     except KeyboardInterrupt:
         checkpoint = said.get("checkpoint")
-        left = f"; --checkpoint {checkpoint} --resume goes on" if checkpoint and os.path.exists(checkpoint) else ""
-        say(f"interrupted, nothing was saved: {output} was not written{left}", err=True)
+        left = (
+            message("; --checkpoint {checkpoint} --resume goes on", checkpoint=checkpoint)
+            if checkpoint and os.path.exists(checkpoint)
+            else ""
+        )
+        say(
+            message("interrupted, nothing was saved: {output} was not written{left}", output=output, left=left),
+            err=True,
+        )
         raise SystemExit(130) from None
     if as_json and speaks():
         put_json(done.as_dict())

@@ -7,6 +7,7 @@ from typing import Annotated
 from tagline.cli.arguments import argument, option
 from tagline.cli.options import SCALE, Encoding, Lenient, Ray
 from tagline.cli.speech import put, say
+from tagline.messages import message
 from tagline.settings import FILLED, READ, WRITTEN
 
 
@@ -60,6 +61,6 @@ def command(
             workers=workers, ray=ray,
         )  # fmt: skip
     except KeyboardInterrupt:
-        say("stopped; the same command goes on with the trials that are left", err=True)
+        say(message("stopped; the same command goes on with the trials that are left"), err=True)
         raise SystemExit(130) from None
     put("".join(f"{line}\n" for line in lines))

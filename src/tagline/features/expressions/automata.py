@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from tagline.features.expressions.character_sets import Bounds, category, contains
 from tagline.features.expressions.trees import Assertion, Characters, Choice, Concatenation, Node, Repetition, SizeError
+from tagline.messages import message
 
 MOST_STATES = 10_000
 
@@ -107,7 +108,7 @@ class _Builder:
 
     def _append(self, state: State) -> int:
         if len(self.states) == MOST_STATES:
-            raise SizeError(f"{MOST_STATES} states with repetition written out")
+            raise SizeError(message("{most_states} states with repetition written out", most_states=MOST_STATES))
         self.states.append(state)
         return len(self.states) - 1
 

@@ -28,6 +28,7 @@ from tagline import compiled
 from tagline.errors import InputError
 from tagline.features.expressions.byte_text import bytes_of, has_bytes
 from tagline.features.expressions.trees import ExpressionError, SizeError
+from tagline.messages import message
 
 ONE, STAR, OPTIONAL = range(3)
 MOST_ATOMS = 1000
@@ -84,7 +85,9 @@ class ByteExpression:
             kind = {b"*": STAR, b"?": OPTIONAL}.get(left[at : at + 1], ONE)
             at += kind != ONE
             if left[begin : begin + 1] in (b"*", b"?"):
-                raise ExpressionError(f"{chr(left[begin])} without anything before it to repeat", begin)
+                raise ExpressionError(
+                    message("{chr} without anything before it to repeat", chr=chr(left[begin])), begin
+                )
             atoms.append(Atom(members, kind))
         if len(atoms) > MOST_ATOMS:
             raise SizeError(f"{MOST_ATOMS} characters")
@@ -103,7 +106,9 @@ class ByteExpression:
                 return [self._search(bytes_of(word)) for word in words]
             places = self._compiled.find([*words]).reshape(-1, 2).tolist()
         except UnicodeEncodeError as error:
-            raise InputError(f"words: expected Unicode text, got {error.object!r} with a lone surrogate") from None
+            raise InputError(
+                "words: expected Unicode text, got {object!r} with a lone surrogate", object=error.object
+            ) from None
         found = [(begin, length) if begin >= 0 else None for begin, length in places]
         for k, word in enumerate(words):
             if has_bytes(word):  # the core would read the characters that stand for them
@@ -135,7 +140,7 @@ def _members(text: bytes, at: int) -> tuple[frozenset[int], int]:
         return (_ANY if text[at : at + 1] == b"." else frozenset(text[at : at + 1])), at + 1
     letter = text[at + 1 : at + 2].decode("latin-1")
     if not letter:
-        raise ExpressionError("a backslash without anything behind it", at)
+        raise ExpressionError(message("a backslash without anything behind it"), at)
     if letter in _CLASSES:
         return _CLASSES[letter], at + 2
     if letter.lower() in _CLASSES:

@@ -22,6 +22,7 @@ from tagline.features.expressions import automata
 from tagline.features.expressions.character_sets import category
 from tagline.features.expressions.syntax import parse
 from tagline.features.expressions.trees import SizeError
+from tagline.messages import message
 from tagline.ragged import offsets_of
 
 _NEED_LETTERS = {automata.PLACES.index("boundary"), automata.PLACES.index("inside")}
@@ -44,7 +45,7 @@ class Pattern:
         try:
             return Pattern(automata.build(parse(text)))
         except RecursionError:
-            raise SizeError("as many groups in one another as Python's recursion limit allows") from None
+            raise SizeError(message("as many groups in one another as Python's recursion limit allows")) from None
 
     def find(self, words: Sequence[str]) -> list[tuple[int, int] | None]:
         """Return where the match in each word begins and ends; None where there is none."""

@@ -30,6 +30,7 @@ from tagline.features.expressions.trees import (
     repetition_of,
     series_of,
 )
+from tagline.messages import message
 
 MOST_CHARACTERS = 10_000  # of an expression
 MOST_NESTED = 100  # groups in one another
@@ -40,15 +41,19 @@ _ESCAPES = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _HEXADECIMAL = {"x": 2, "u": 4, "U": 8}
 _PLACES = {"A": "start", "Z": "end", "b": "boundary", "B": "inside"}
 _REFUSED = {
-    "=": "a lookahead",
-    "!": "a lookahead",
-    "<=": "a lookbehind",
-    "<!": "a lookbehind",
-    "(": "a condition",
-    ">": "an atomic group",
-    "P=": "a backreference",
+    "=": message("a lookahead"),
+    "!": message("a lookahead"),
+    "<=": message("a lookbehind"),
+    "<!": message("a lookbehind"),
+    "(": message("a condition"),
+    ">": message("an atomic group"),
+    "P=": message("a backreference"),
 }
-_LONG_OR_DEEP = f"{MOST_CHARACTERS} characters and {MOST_NESTED} groups in one another"
+_LONG_OR_DEEP = message(
+    "{most_characters} characters and {most_nested} groups in one another",
+    most_characters=MOST_CHARACTERS,
+    most_nested=MOST_NESTED,
+)
 _DIGITS, _OCTAL = "0123456789", "01234567"
 _BLANKS = " \t\n\r\v\f"
 _FLAGS = "aimsux"
@@ -89,7 +94,7 @@ class _Parser:
     def read(self) -> Node:
         node = self._read_choice(None)
         if self._at < len(self._text):
-            raise ExpressionError("a ) without its (", self._at)
+            raise ExpressionError(message("a ) without its ("), self._at)
         return node
 
     # The text.
@@ -117,7 +122,7 @@ class _Parser:
     def _take_until(self, end: str, what: str) -> str:
         first, behind = self._at, self._text.find(end, self._at)
         if behind < 0:
-            raise ExpressionError(f"{what} without {end}", first)
+            raise ExpressionError(message("{what} without {end}", what=what, end=end), first)
         self._at = behind + len(end)
         return self._text[first:behind]
 
@@ -125,7 +130,7 @@ class _Parser:
         """Go behind the end of a comment, which no backslash stands before; False where there is none."""
         while (character := self._take()) and character != end:
             if character == "\\" and not self._take():
-                raise ExpressionError("an escape without a character", self._at - 1)
+                raise ExpressionError(message("an escape without a character"), self._at - 1)
         return bool(character)
 
     # Expressions.
@@ -149,15 +154,15 @@ class _Parser:
                 self._skip_comment("\n")
             elif self._taken("(?#"):
                 if not self._skip_comment(")"):
-                    raise ExpressionError("a comment without )", begin)
+                    raise ExpressionError(message("a comment without )"), begin)
             elif (counts := self._read_counts()) is not None:
                 if not repeatable:
-                    raise ExpressionError(f"nothing that {character} can repeat", begin)
+                    raise ExpressionError(message("nothing that {character} can repeat", character=character), begin)
                 parts[-1] = repetition_of(parts[-1], *counts)
                 repeatable = False
             elif self._begins_with_flags():
                 if flags is not None or not first or parts:
-                    raise ExpressionError("flags for all that are not at the start", begin)
+                    raise ExpressionError(message("flags for all that are not at the start"), begin)
                 self._flags = self._read_flags(self._flags, ")")
             else:
                 parts.append(self._read_part(own))
@@ -175,7 +180,7 @@ class _Parser:
         if counts is None:
             return None
         if self._next() == "+":
-            raise BacktrackingError("possessive repetition", begin)
+            raise BacktrackingError(message("possessive repetition"), begin)
         return *counts, self._taken("?")
 
     def _read_braces(self) -> tuple[int, int | None] | None:
@@ -191,10 +196,10 @@ class _Parser:
             self._at = begin
             return None
         if any(len(digits.lstrip("0")) > 5 or int(digits or "0") > MOST_REPEATED for digits in (least, most)):
-            raise ExpressionError(f"a count above {MOST_REPEATED}", begin)
+            raise ExpressionError(message("a count above {most_repeated}", most_repeated=MOST_REPEATED), begin)
         counts = int(least or "0"), int(most) if most else None
         if counts[1] is not None and counts[1] < counts[0]:
-            raise ExpressionError("a count that falls", begin)
+            raise ExpressionError(message("a count that falls"), begin)
         return counts
 
     def _read_part(self, flags: _Flags) -> Node:
@@ -230,7 +235,7 @@ class _Parser:
             self._sets.add(bounds)
             self._bounds += len(bounds)
         if self._bounds > MOST_BOUNDS:
-            raise SizeError(f"{MOST_BOUNDS // 2} ranges of characters")
+            raise SizeError(message("{most_bounds} ranges of characters", most_bounds=MOST_BOUNDS // 2))
         return Characters(bounds)
 
     # Groups and flags.
@@ -248,15 +253,15 @@ class _Parser:
         node = self._read_choice(own)
         self._depth -= 1
         if not self._taken(")"):
-            raise ExpressionError("a ( without its )", begin)
+            raise ExpressionError(message("a ( without its )"), begin)
         return node
 
     def _read_name(self, begin: int) -> None:
-        name = self._take_until(">", "the name of a group")
+        name = self._take_until(">", message("the name of a group"))
         if not name.isidentifier():
-            raise ExpressionError(f'a group with the name "{name:.40}"', begin)
+            raise ExpressionError(message('a group with the name "{name:.40}"', name=name), begin)
         if name in self._names:
-            raise ExpressionError(f'a second group with the name "{name:.40}"', begin)
+            raise ExpressionError(message('a second group with the name "{name:.40}"', name=name), begin)
         self._names.add(name)
 
     def _read_extension(self, flags: _Flags, begin: int) -> _Flags:
@@ -265,7 +270,7 @@ class _Parser:
                 raise BacktrackingError(what, begin)
         if self._next() and self._next() in _FLAGS + "-":
             return self._read_flags(flags, ":")
-        raise ExpressionError(f"an unknown group, (?{self._next()}", begin)
+        raise ExpressionError(message("an unknown group, (?{next}", next=self._next()), begin)
 
     def _begins_with_flags(self) -> bool:
         """Tell whether flags for the whole expression are next: (?i) and not (?i:"""
@@ -282,10 +287,10 @@ class _Parser:
         switched_on = self._take_while(_FLAGS)
         switched_off = self._take_while(_FLAGS) if self._taken("-") else None
         if switched_off == "" or not self._taken(end):
-            raise ExpressionError(f"flags that are none of {', '.join(_FLAGS)}", begin)
+            raise ExpressionError(message("flags that are none of {flags}", flags=", ".join(_FLAGS)), begin)
         both = set(switched_on) & set(switched_off or "")
         if both or {"a", "u"} <= set(switched_on) or {"a", "u"} & set(switched_off or ""):
-            raise ExpressionError("flags that exclude one another", begin)
+            raise ExpressionError(message("flags that exclude one another"), begin)
         for letters, on in ((switched_on, True), (switched_off or "", False)):
             for letter in letters:
                 flags = _with_flag(flags, letter, on)
@@ -319,7 +324,7 @@ class _Parser:
         at = self._at
         character = self._take()
         if not character:
-            raise ExpressionError("a [ without its ]", begin)
+            raise ExpressionError(message("a [ without its ]"), begin)
         return self._read_escape(at, in_set=True) if character == "\\" else ord(character)
 
     def _read_range(self, first: int | str, begin: int) -> tuple[int, int]:
@@ -327,7 +332,7 @@ class _Parser:
         self._at += 1
         last = self._read_member(begin)
         if isinstance(first, str) or isinstance(last, str) or last < first:
-            raise ExpressionError("a range of characters that does not rise", at)
+            raise ExpressionError(message("a range of characters that does not rise"), at)
         return first, last + 1
 
     def _read_escape(self, begin: int, in_set: bool) -> int | str:
@@ -346,22 +351,26 @@ class _Parser:
         if letter in _ESCAPES:
             return ord(_ESCAPES[letter])
         if not letter or (letter.isascii() and letter.isalpha()):
-            raise ExpressionError(f"an unknown escape, \\{letter}", begin)
+            raise ExpressionError(message("an unknown escape, \\{letter}", letter=letter), begin)
         return ord(letter)
 
     def _read_hexadecimal(self, letter: str, begin: int) -> int:
         count = _HEXADECIMAL[letter]
         digits = self._take_while("0123456789abcdefABCDEF", count)
         if len(digits) < count or int(digits, 16) >= BEYOND:
-            raise ExpressionError(f"\\{letter} without the {count} digits of a character", begin)
+            raise ExpressionError(
+                message("\\{letter} without the {count} digits of a character", letter=letter, count=count), begin
+            )
         return int(digits, 16)
 
     def _read_character_name(self, begin: int) -> int:
-        name = self._take_until("}", "the name of a character") if self._taken("{") else ""
+        name = self._take_until("}", message("the name of a character")) if self._taken("{") else ""
         try:
             return ord(unicodedata.lookup(name))
         except (KeyError, TypeError):
-            raise ExpressionError(f"\\N without the name of a character in braces, {name!r:.60},", begin) from None
+            raise ExpressionError(
+                message("\\N without the name of a character in braces, {name!r:.60},", name=name), begin
+            ) from None
 
     def _read_octal(self, digit: str, begin: int, in_set: bool) -> int:
         """Read up to three octal digits; outside of sets other numbers are backreferences."""
@@ -370,10 +379,10 @@ class _Parser:
         else:
             digits = self._text[self._at - 1 : self._at + 2]
             if len(digits) < 3 or not set(digits) <= set(_OCTAL):
-                raise BacktrackingError("a backreference", begin)
+                raise BacktrackingError(message("a backreference"), begin)
             self._at += 2
         if digit not in _OCTAL or int(digits, 8) > 0o377:
-            raise ExpressionError(f"\\{digits} that is no octal number up to 377", begin)
+            raise ExpressionError(message("\\{digits} that is no octal number up to 377", digits=digits), begin)
         return int(digits, 8)
 
 

@@ -20,6 +20,7 @@ from tagline import compiled
 from tagline.checks import check_whole, shown_value
 from tagline.errors import InputError
 from tagline.features.lexicons.clusters import Clusters
+from tagline.messages import message
 from tagline.readers.blocks import read_lines
 from tagline.readers.sources import PathLike
 from tagline.readers.tokenizers import tokenize
@@ -70,14 +71,16 @@ def count_bigrams(sentences: Iterable[Sequence[str]], min_count: int = 1) -> Big
     >>> counts.words, counts.counts.tolist(), counts.firsts.tolist(), counts.seconds.tolist(), counts.numbers.tolist()
     (('b', 'a'), [3, 2], [0, 1], [1, 0], [1, 2])
     """
-    check_whole("min_count", min_count, 1, wanted="1 or more")
+    check_whole("min_count", min_count, 1, wanted=message("1 or more"))
     numbers: dict[str, int] = {}
     totals: Counter[int] = Counter()
     blocks: list[tuple[IntArray, IntArray]] = []
     block: list[int] = []
     for sentence in sentences:
         if isinstance(sentence, str):
-            raise InputError(f"sentences: expected lists of words, got a string, {shown_value(sentence)}; split it")
+            raise InputError(
+                "sentences: expected lists of words, got a string, {sentence}; split it", sentence=shown_value(sentence)
+            )
         block += [numbers.setdefault(word, len(numbers)) for word in sentence]
         block.append(-1)
         if len(block) >= BLOCK:
@@ -113,7 +116,7 @@ def _counted(block: list[int], totals: Counter[int]) -> tuple[IntArray, IntArray
 
 def brown_merges(counts: BigramCounts, num_classes: int, progress: Progress | None = None) -> IntArray:
     """Return all V − 1 merges, ``[V − 1, 2]``: two classes by the numbers of their most frequent words."""
-    check_whole("count", num_classes, 1, wanted="1 or more")
+    check_whole("count", num_classes, 1, wanted=message("1 or more"))
     _check_memory(min(num_classes, len(counts.words)))
     core = compiled.require().Brown(counts.counts, counts.firsts, counts.seconds, counts.numbers, num_classes)
     V = len(counts.words)
@@ -131,8 +134,11 @@ def _check_memory(classes: int) -> None:
     taken, most = BYTES_A_PAIR * (classes + 1) ** 2, MEMORY // 2
     if taken > most:
         raise InputError(
-            f"count: expected up to {math.isqrt(most // BYTES_A_PAIR) - 1:,} clusters, whose tables fit into half of "
-            f"the memory, got {classes:,}, whose tables take {taken / 2**30:.0f} GiB"
+            "count: expected up to {last:,} clusters, whose tables fit into half of the memory, got {classes:,}, "
+            "whose tables take {taken:.0f} GiB",
+            last=math.isqrt(most // BYTES_A_PAIR) - 1,
+            classes=classes,
+            taken=taken / 2**30,
         )
 
 
@@ -150,10 +156,10 @@ def brown_clusters(
     >>> clusters.of("cat") == clusters.of("dog"), clusters.of("cat") == clusters.of("the")
     (True, False)
     """
-    check_whole("count", count, 1, wanted="1 or more")
+    check_whole("count", count, 1, wanted=message("1 or more"))
     counts = count_bigrams(sentences, min_count)
     if not counts.words:
-        raise InputError(f"text: expected words that occur at least {min_count} times, got none")
+        raise InputError("text: expected words that occur at least {min_count} times, got none", min_count=min_count)
     merges = brown_merges(counts, count, progress)
     bits = bits_of(merges, len(counts.words), count)
     totals = dict(zip(counts.words, counts.counts.tolist(), strict=True))

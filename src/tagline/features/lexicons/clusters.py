@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tagline.checks import is_whole, shown, shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.readers.blocks import read_lines
 from tagline.readers.sources import PathLike, name_of, open_target
 
@@ -38,12 +39,16 @@ class Clusters:
 
     def __init__(self, table: Mapping[str, str | int], counts: Mapping[str, int] | None = None) -> None:
         if not isinstance(table, Mapping):
-            raise InputError(f"clusters: expected a mapping from words to clusters, got {shown_value(table)}")
+            raise InputError(
+                "clusters: expected a mapping from words to clusters, got {table}", table=shown_value(table)
+            )
         for word, cluster in table.items():
             if not _is_name(word) or not (is_whole(cluster) or _is_name(cluster)):
                 raise InputError(
-                    "clusters: expected words and clusters that are strings without TAB or line break (clusters may "
-                    f"be whole numbers), got {shown_value(word)}: {shown_value(cluster)}"
+                    "clusters: expected words and clusters that are strings without TAB or line break (clusters "
+                    "may be whole numbers), got {word}: {cluster}",
+                    word=shown_value(word),
+                    cluster=shown_value(cluster),
                 )
         names: dict[str, int] = {}
         numbers = [names.setdefault(str(cluster), len(names)) for cluster in table.values()]
@@ -54,9 +59,12 @@ class Clusters:
         """Make the table of words, the number of each one's cluster, and the names of clusters; as `arrays` has it."""
         proper = len(words) == len(numbers) == len(set(words)) and len(set(names)) == len(names)
         if not proper or not all(map(_is_name, (*words, *names))):
-            raise InputError(f"clusters: expected {len(numbers)} distinct words and distinct clusters, got others")
+            raise InputError(
+                "clusters: expected {num_numbers} distinct words and distinct clusters, got others",
+                num_numbers=len(numbers),
+            )
         if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(names):
-            raise InputError(f"clusters: expected numbers below {len(names)}, got others")
+            raise InputError("clusters: expected numbers below {num_names}, got others", num_names=len(names))
         out = cls({})
         out._fill(tuple(words), np.asarray(numbers, np.int64), tuple(names), {})
         return out
@@ -75,15 +83,26 @@ class Clusters:
                 continue
             cluster, *rest = line.split("\t")
             if len(rest) not in (1, 2) or not cluster or not rest[0] or (rest[1:] and not rest[1].isdecimal()):
-                wanted = "a cluster, a TAB, a word, a TAB, a count"
-                raise InputError(f"{name}:{number}: expected {wanted}, got {shown(line)}")
+                wanted = message("a cluster, a TAB, a word, a TAB, a count")
+                raise InputError(
+                    "{name}:{number}: expected {wanted}, got {line}",
+                    name=name,
+                    number=number,
+                    wanted=wanted,
+                    line=shown(line),
+                )
             if rest[0] in table:
-                raise InputError(f"{name}:{number}: expected each word once, got {shown(rest[0])} twice")
+                raise InputError(
+                    "{name}:{number}: expected each word once, got {rest} twice",
+                    name=name,
+                    number=number,
+                    rest=shown(rest[0]),
+                )
             table[rest[0]] = cluster
             if rest[1:]:
                 counts[rest[0]] = int(rest[1])
         if not table:
-            raise InputError(f"{name}: expected words and their clusters, got none")
+            raise InputError("{name}: expected words and their clusters, got none", name=name)
         return cls(table, counts)
 
     def write(self, path: PathLike) -> None:
@@ -133,7 +152,11 @@ def as_clusters(clusters: object) -> tuple[Clusters, ...]:
         return ()
     listed = clusters if isinstance(clusters, list | tuple) else [clusters]
     if not 0 < len(listed) <= MOST_TABLES:
-        raise InputError(f"clusters: expected 1 to {MOST_TABLES} tables, got {len(listed)}")
+        raise InputError(
+            "clusters: expected 1 to {most_tables} tables, got {num_listed}",
+            most_tables=MOST_TABLES,
+            num_listed=len(listed),
+        )
     return tuple(map(_as_table, listed))
 
 
@@ -144,7 +167,9 @@ def _as_table(table: object) -> Clusters:
         return Clusters(table)
     if isinstance(table, str | os.PathLike):
         return Clusters.read(table)
-    raise InputError(f"clusters: expected a file, a mapping or Clusters, or a list of them, got {shown_value(table)}")
+    raise InputError(
+        "clusters: expected a file, a mapping or Clusters, or a list of them, got {table}", table=shown_value(table)
+    )
 
 
 def _is_name(text: object) -> bool:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tagline.checks import check_choice, is_listing, shown, shown_value
 from tagline.errors import InputError
 from tagline.features.lexicons.trie import UNKNOWN, Trie, edge_key, leftmost
+from tagline.messages import message
 from tagline.readers.blocks import read_lines
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.raw_text import tokenize
@@ -68,7 +69,9 @@ class Dictionary:
         conflicts: str = "error",
     ) -> None:
         if not is_listing(entries):
-            raise InputError(f"entries: expected a mapping or a list of phrases, got {shown_value(entries)}")
+            raise InputError(
+                "entries: expected a mapping or a list of phrases, got {entries}", entries=shown_value(entries)
+            )
         pairs = entries.items() if isinstance(entries, Mapping) else ((entry, None) for entry in entries)
         rows = ((f"entries[{n}]", entry, type_name) for n, (entry, type_name) in enumerate(pairs))
         self.priority = _one_of("priority", priority, PRIORITIES)
@@ -111,8 +114,13 @@ class Dictionary:
             if earlier != number and conflicts == "error":
                 names = list(types)
                 raise InputError(
-                    f"{where}: expected {entry!r} to be {names[earlier]} as at {places[node]}, got {names[number]}; "
-                    "keep one, say conflicts='first' or 'last', or make a dictionary for each type"
+                    "{where}: expected {entry!r} to be {names} as at {places}, got {got}; keep one, say "
+                    "conflicts='first' or 'last', or make a dictionary for each type",
+                    where=where,
+                    entry=entry,
+                    names=names[earlier],
+                    places=places[node],
+                    got=names[number],
                 )
             places.setdefault(node, where)
             if conflicts == "last":
@@ -146,7 +154,9 @@ class Dictionary:
         else:
             tokens = list(entry) if isinstance(entry, Sequence) else []
         if not tokens or not all(isinstance(token, str) and token for token in tokens):
-            raise InputError(f"{where}: expected a phrase of at least one token, got {shown_value(entry)}")
+            raise InputError(
+                "{where}: expected a phrase of at least one token, got {entry}", where=where, entry=shown_value(entry)
+            )
         return [token.casefold() for token in tokens] if self.fold_case else tokens
 
     @overload
@@ -164,8 +174,8 @@ class Dictionary:
             return self._spans(self._numbers(text.column(column)), text.offsets)
         tokens: list[Any] = list(text) if is_listing(text) else [text]
         if not is_listing(text) or not all(isinstance(token, str) for token in tokens):
-            got = f"the string {shown_value(text)}" if isinstance(text, str) else shown_value(text)
-            raise InputError(f"text: expected a list of tokens or a Corpus, got {got}")
+            got = message("the string {text}", text=shown_value(text)) if isinstance(text, str) else shown_value(text)
+            raise InputError("text: expected a list of tokens or a Corpus, got {got}", got=got)
         return self._spans(self._numbers(Column.of(tokens)), np.array([0, len(tokens)], np.int64)).to_lists(1)[0]
 
     def column(self, corpus: Corpus, scheme: str | Scheme = "BIOES", column: str = TOKEN) -> Column:
@@ -198,8 +208,10 @@ class Dictionary:
         for tag in tags.vocabulary:
             if tag != "O" and tag not in numbers:
                 raise InputError(
-                    f"labels: expected {tag!r}, which a match of the dictionary needs, got {', '.join(labels)!s:.80}; "
-                    "give the phrases a type that the model knows, or use the dictionary as a feature"
+                    "labels: expected {tag!r}, which a match of the dictionary needs, got {labels!s:.80}; give "
+                    "the phrases a type that the model knows, or use the dictionary as a feature",
+                    tag=tag,
+                    labels=", ".join(labels),
                 )
             table.append(UNKNOWN if tag == "O" else numbers[tag])
         return np.array(table or [UNKNOWN], np.int64)[tags.ids]
@@ -215,8 +227,9 @@ class Dictionary:
         tag_scheme = scheme_of(scheme)
         if not tag_scheme.typed and self.priority == "under":
             raise InputError(
-                f'dictionary: priority "under" adds spans where a model says O, and {tag_scheme.name} has no O; take '
-                'priority "over" or "feature"'
+                'dictionary: priority "under" adds spans where a model says O, and {name} has no O; take priority '
+                '"over" or "feature"',
+                name=tag_scheme.name,
             )
         phrases: dict[tuple[str, int], tuple[str, ...]] = {}  # by type and length: of 3 tokens or more, tags are alike
         for phrase, kind in self.entries().items():
@@ -227,10 +240,13 @@ class Dictionary:
             except InputError:
                 types = sorted({name for name in tag_codes(labels, tag_scheme).names if name})
                 raise InputError(
-                    f"dictionary: its phrase {shown_value(' '.join(phrase))} of type {kind} needs a label that no "
-                    f"training sentence has. The labels are {', '.join(labels)!s:.200}, of the types "
-                    f"{', '.join(types)!s:.200}. Leave out such phrases, give them one of these types, label some "
-                    'sentences so, or take priority "feature"'
+                    "dictionary: its phrase {phrase} of type {kind} needs a label that no training sentence has. "
+                    "The labels are {labels!s:.200}, of the types {types!s:.200}. Leave out such phrases, give "
+                    'them one of these types, label some sentences so, or take priority "feature"',
+                    phrase=shown_value(" ".join(phrase)),
+                    kind=kind,
+                    labels=", ".join(labels),
+                    types=", ".join(types),
                 ) from None
 
     def allowed(
@@ -275,8 +291,12 @@ class Dictionary:
         tagged = Tagged.of(corpus if tags is None else tags, TAG)
         if tagged.offsets.tolist() != corpus.offsets.tolist():
             raise InputError(
-                f"tags: expected one for each token of {len(corpus)} sentences ({corpus.num_tokens} tokens), got "
-                f"{len(tagged.column)} tags in {len(tagged.offsets) - 1} sentences"
+                "tags: expected one for each token of {num_corpus} sentences ({num_tokens} tokens), got "
+                "{num_column} tags in {last} sentences",
+                num_corpus=len(corpus),
+                num_tokens=corpus.num_tokens,
+                num_column=len(tagged.column),
+                last=len(tagged.offsets) - 1,
             )
         filled: Form | Corpus = tagged.like_original(
             self._filled(corpus.column(column), tagged, scheme_of(scheme), held)
@@ -356,10 +376,12 @@ def _one_of(name: str, value: str, values: Sequence[str]) -> str:
 def _type(where: str, kind: object) -> str:
     if kind is None:
         raise InputError(
-            f"{where}: expected a type (after a TAB, or as the value of a mapping), got none; or pass kind="
+            "{where}: expected a type (after a TAB, or as the value of a mapping), got none; or pass kind=", where=where
         )
     if not isinstance(kind, str) or not kind or any(letter.isspace() for letter in kind):
-        raise InputError(f"{where}: expected a type without blanks, such as PER, got {shown_value(kind)}")
+        raise InputError(
+            "{where}: expected a type without blanks, such as PER, got {kind}", where=where, kind=shown_value(kind)
+        )
     return kind
 
 
@@ -369,6 +391,11 @@ def _lines(path: PathLike, encoding: str) -> Iterator[tuple[str, str, str | None
     for number, line in read_lines(path, encoding):
         fields = line.split("\t")
         if len(fields) > 2:
-            raise InputError(f"{name}:{number}: expected a phrase, a TAB and a type, got {shown(line)}")
+            raise InputError(
+                "{name}:{number}: expected a phrase, a TAB and a type, got {line}",
+                name=name,
+                number=number,
+                line=shown(line),
+            )
         if line.strip():
             yield f"{name}:{number}", fields[0], fields[1] if len(fields) == 2 else None

@@ -24,6 +24,7 @@ from tagline.checks import shown
 from tagline.errors import InputError
 from tagline.features.spellings import KNOWN, PADDING, UNKNOWN
 from tagline.features.vocabulary import Vocabulary
+from tagline.messages import message
 from tagline.readers.compressed import position_of
 from tagline.readers.sources import BOM, PathLike, name_of, open_source
 
@@ -60,10 +61,15 @@ class Embeddings:
         shape = np.shape(self.vectors)
         if len(shape) != 2 or shape[0] != len(self.words) or len(set(self.words)) != len(self.words):
             raise InputError(
-                f"Embeddings: expected distinct words and a row for each, got {len(self.words)} and {shape}"
+                "Embeddings: expected distinct words and a row for each, got {num_words} and {shape}",
+                num_words=len(self.words),
+                shape=shape,
             )
         if not np.isfinite(self.vectors).all() or (np.abs(self.vectors) > _LARGEST_NUMBER).any():
-            raise InputError(f"Embeddings: expected numbers of at most {_LARGEST_NUMBER:g}, got larger ones or NaN")
+            raise InputError(
+                "Embeddings: expected numbers of at most {largest_number:g}, got larger ones or NaN",
+                largest_number=_LARGEST_NUMBER,
+            )
 
     @property
     def size(self) -> int:
@@ -148,13 +154,23 @@ class _VectorReader:
     def finish(self) -> Embeddings:
         """Return what was kept; say what was not."""
         if not self.num_lines:
-            raise InputError(f"{self.name}: expected at least one word and its vector, got none; is the file whole?")
+            raise InputError(
+                "{name}: expected at least one word and its vector, got none; is the file whole?", name=self.name
+            )
         if self.announced not in (None, self.num_lines):
             logger.warning(
-                "%s: expected %d words, as its first line says, got %d", self.name, self.announced, self.num_lines
+                message(
+                    "{name}: expected {announced} words, as its first line says, got {count}",
+                    name=self.name,
+                    announced=self.announced,
+                    count=self.num_lines,
+                )
             )
         if self.num_undecoded:
-            logger.warning("%s: left out %d words that are not UTF-8", self.name, self.num_undecoded)
+            text = message(
+                "{name}: left out {count} words that are not UTF-8", name=self.name, count=self.num_undecoded
+            )
+            logger.warning(text)
         return Embeddings(tuple(self.words), np.concatenate(self.vectors))
 
     def _begin(self, lines: list[bytes], numbers: range) -> tuple[list[bytes], range]:
@@ -173,8 +189,11 @@ class _VectorReader:
             self.dim = len(list(takewhile(_is_number, reversed(fields[1:]))))
         if not self.dim:
             raise InputError(
-                f"{self.name}:{numbers[filled[0]]}: expected a word and its numbers, got {_quote(lines[filled[0]])}; "
-                "give a text file of GloVe, word2vec or fastText, gzipped or not"
+                "{name}:{numbers}: expected a word and its numbers, got {quote}; give a text file of GloVe, "
+                "word2vec or fastText, gzipped or not",
+                name=self.name,
+                numbers=numbers[filled[0]],
+                quote=_quote(lines[filled[0]]),
             )
         return lines[start:], numbers[start:]
 
@@ -186,7 +205,12 @@ class _VectorReader:
             count += len(list(takewhile(_is_number, reversed(fields[1:]))))
         if count != self.dim:
             raise InputError(
-                f"{self.name}:{number}: expected a word and {self.dim} numbers, got {count} ({_quote(line)})"
+                "{name}:{number}: expected a word and {dim} numbers, got {count} ({quote})",
+                name=self.name,
+                number=number,
+                dim=self.dim,
+                count=count,
+                quote=_quote(line),
             )
         return word, b" ".join(rest)
 
@@ -212,7 +236,12 @@ class _VectorReader:
 
     def _number(self, number: int, field: bytes) -> float:
         if not _is_number(field) or not abs(float(field)) <= _LARGEST:
-            raise InputError(f"{self.name}:{number}: expected finite numbers after the word, got {_quote(field)}")
+            raise InputError(
+                "{name}:{number}: expected finite numbers after the word, got {quote}",
+                name=self.name,
+                number=number,
+                quote=_quote(field),
+            )
         return float(field)
 
 
@@ -226,7 +255,10 @@ def _blocks(stream: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
             first += block.count(b"\n") + 1
         elif len(rest) > LONGEST_LINE:
             raise InputError(
-                f"{name}:{first}: expected a word and its numbers, got a line of over {LONGEST_LINE} bytes"
+                "{name}:{first}: expected a word and its numbers, got a line of over {longest_line} bytes",
+                name=name,
+                first=first,
+                longest_line=LONGEST_LINE,
             )
     if rest:
         yield first, rest.removeprefix(BOM) if first == 1 else rest

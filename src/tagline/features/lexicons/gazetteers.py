@@ -16,6 +16,7 @@ import numpy as np
 from tagline.checks import check_whole
 from tagline.errors import InputError
 from tagline.features.lexicons.dictionaries import Dictionary
+from tagline.messages import message
 from tagline.readers.corpus import TAG, TOKEN, Column, Corpus
 from tagline.readers.rules import scheme as scheme_of
 from tagline.readers.spans import find_spans
@@ -35,7 +36,7 @@ def read_dictionaries(paths: Sequence[str], tokenizer: str = "words") -> Diction
         for phrase, own in Dictionary.read(path, kind, tokenizer=tokenizer).entries().items():
             entries.setdefault(phrase, own)
     if not entries:
-        raise InputError(f"{', '.join(paths)}: expected phrases, got none")
+        raise InputError("{paths}: expected phrases, got none", paths=", ".join(paths))
     return Dictionary(entries)
 
 
@@ -72,9 +73,9 @@ def learn_dictionary(
     ({('Rome',): 'LOC', ('Oslo',): 'LOC'}, [['O', 'S-LOC'], ['S-LOC', 'O'], ['O']])
     """
     if not isinstance(corpus, Corpus):
-        raise InputError(f"corpus: expected a Corpus with tags, got {type(corpus).__name__}")
-    check_whole("parts", parts, 2, wanted="2 or more")
-    check_whole("min_count", min_count, 1, wanted="1 or more")
+        raise InputError("corpus: expected a Corpus with tags, got {type}", type=type(corpus).__name__)
+    check_whole("parts", parts, 2, wanted=message("2 or more"))
+    check_whole("min_count", min_count, 1, wanted=message("1 or more"))
     part = np.arange(len(corpus)) % parts
     mentions = _mentions(corpus, scheme)
     if not mentions:

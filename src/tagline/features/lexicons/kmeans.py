@@ -17,6 +17,7 @@ from tagline.checks import check_whole
 from tagline.errors import InputError
 from tagline.features.lexicons.clusters import Clusters
 from tagline.features.lexicons.embeddings import Embeddings, Vectors
+from tagline.messages import message
 
 BLOCK = 4096  # words
 FIRST = 20  # times the number of clusters: as many words may be the first centres
@@ -41,12 +42,12 @@ def cluster_vectors(
     >>> clusters.of("Rome") == clusters.of("Oslo"), clusters.of("Rome") == clusters.of("runs")
     (True, False)
     """
-    check_whole("count", count, 1, wanted="1 or more")
-    check_whole("passes", passes, 1, wanted="1 or more")
-    check_whole("seed", seed, 0, wanted="0 or more")
+    check_whole("count", count, 1, wanted=message("1 or more"))
+    check_whole("passes", passes, 1, wanted=message("1 or more"))
+    check_whole("seed", seed, 0, wanted=message("0 or more"))
     words = len(embeddings.words)
     if count > words:
-        raise InputError(f"count: expected at most {words} clusters, one a word, got {count}")
+        raise InputError("count: expected at most {words} clusters, one a word, got {count}", words=words, count=count)
     vectors = _scaled(embeddings.vectors)
     centres, labels = _first_centres(vectors[: FIRST * count], count, seed), np.full(words, -1)
     for done in range(passes):

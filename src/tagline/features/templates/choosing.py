@@ -9,11 +9,12 @@ import numpy as np
 from tagline.errors import InputError
 from tagline.features.templates.sets import load_set, sets
 from tagline.features.templates.template import Template
+from tagline.messages import message
 from tagline.readers.corpus import TAG, Corpus
 from tagline.readers.detection import detect
 
 MOSTLY = 0.7  # of the tokens
-BY_CHARACTER = "most tokens are single characters that are not ASCII"
+BY_CHARACTER = message("most tokens are single characters that are not ASCII")
 
 
 def named_template(name: str) -> Template:
@@ -22,7 +23,9 @@ def named_template(name: str) -> Template:
         return load_set(name)
     if not Path(name).exists():
         raise InputError(
-            f"template: expected a file, or one of {', '.join(sets())}, got {name!r}; there is no such file"
+            "template: expected a file, or one of {sets}, got {name!r}; there is no such file",
+            sets=", ".join(sets()),
+            name=name,
         )
     return Template.read(name)
 
@@ -48,12 +51,12 @@ def choose_set(corpus: Corpus) -> tuple[str, str]:
     """
     scheme = detect(corpus).scheme
     if scheme is None:
-        return "pos", "the tags mark no spans"
+        return "pos", message("the tags mark no spans")
     if not scheme.typed:
-        return "segmentation", "the tags mark words without types"
+        return "segmentation", message("the tags mark words without types")
     if is_by_character(corpus):
         return "chinese_ner", BY_CHARACTER
     types = {tag[2:] for tag in corpus.columns[TAG].vocabulary}
     if "NP" in types and len(corpus.names) > 2:
-        return "chunking", "the tags mark noun phrases, and there is a second column"
-    return "english_ner", "the tags mark spans of words"
+        return "chunking", message("the tags mark noun phrases, and there is a second column")
+    return "english_ner", message("the tags mark spans of words")

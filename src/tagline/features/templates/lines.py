@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from tagline.checks import shown
 from tagline.errors import InputError
 from tagline.features.templates.macros import Macro, MacroError, parse_macro
+from tagline.messages import message
 
 MOST_QUOTED = 800  # characters of a message
 
@@ -59,7 +60,13 @@ class TemplateLine:
 def parse_line(row: str, number: int, source: str) -> TemplateLine:
     """Parse a U or a B line of CRF++."""
     if row[0] not in "UB":
-        raise InputError(f"{source}:{number}: expected U, B or # at the start, got {shown(row)}; {_other_start(row)}")
+        raise InputError(
+            "{source}:{number}: expected U, B or # at the start, got {row}; {other_start}",
+            source=source,
+            number=number,
+            row=shown(row),
+            other_start=_other_start(row),
+        )
     literals: list[str] = []
     macros: list[Macro] = []
     at = 0
@@ -69,29 +76,36 @@ def parse_line(row: str, number: int, source: str) -> TemplateLine:
             literals.append(row[at:])
             line = TemplateLine(tuple(literals), tuple(macros), number, row, row[0] == "B")
             if line.is_vector and (line.is_edge or len(macros) > 1):
-                raise InputError(f"{source}:{number}: expected %v alone in a U line, got {shown(row)}")
+                raise InputError(
+                    "{source}:{number}: expected %v alone in a U line, got {row}",
+                    source=source,
+                    number=number,
+                    row=shown(row),
+                )
             return line
         literals.append(row[at:percent])
         try:
             macro, at = parse_macro(row, percent)
         except MacroError as error:
-            raise InputError(f"{source}:{number}: {shortened(str(error))}") from None
+            raise InputError(
+                "{source}:{number}: {shortened}", source=source, number=number, shortened=shortened(str(error))
+            ) from None
         macros.append(macro)
 
 
-def shortened(message: str) -> str:
+def shortened(text: str) -> str:
     """Return a message without the middle of a line that is far too long."""
     half = MOST_QUOTED // 2
-    return message if len(message) <= MOST_QUOTED else f"{message[:half]} … {message[-half:]}"
+    return text if len(text) <= MOST_QUOTED else f"{text[:half]} … {text[-half:]}"
 
 
 def _other_start(row: str) -> str:
     if not row.strip():
-        return "leave the line empty, without blanks"
+        return message("leave the line empty, without blanks")
     if row[0].isspace():
-        return "take away the blanks before it"
+        return message("take away the blanks before it")
     if row[0] in "ub":
-        return "Wapiti takes small letters, CRF++ does not"
+        return message("Wapiti takes small letters, CRF++ does not")
     if row[0] == "*":
-        return "Wapiti's * stands for a U line and a B line: write both"
-    return "a template is a U line (label) or a B line (pair of labels)"
+        return message("Wapiti's * stands for a U line and a B line: write both")
+    return message("a template is a U line (label) or a B line (pair of labels)")

@@ -25,6 +25,7 @@ from tagline.features.expressions.patterns import Pattern
 from tagline.features.expressions.trees import BacktrackingError, ExpressionError, SizeError
 from tagline.features.lexicons.clusters import Clusters
 from tagline.features.templates import word_functions
+from tagline.messages import message
 from tagline.types import IntArray
 
 Place = TypeVar("Place", int, IntArray)
@@ -100,8 +101,9 @@ class Derivation:
     def _step(self, name: str) -> word_functions.WordFunction:
         if word_functions.mention_of(name):
             raise InputError(
-                f"template: expected a CRF, MEMM or MaxEnt to look at {name}, another sentence of the document, got "
-                "something that looks at one sentence; take its lines out"
+                "template: expected a CRF, MEMM or MaxEnt to look at {name}, another sentence of the document, "
+                "got something that looks at one sentence; take its lines out",
+                name=name,
             )
         place = word_functions.table_of(name)
         if place is None:
@@ -110,8 +112,10 @@ class Derivation:
             return step
         if place >= len(self.clusters):
             raise InputError(
-                f"clusters: expected {place + 1} tables, for the built-in column {name}, got {len(self.clusters)}; "
-                "pass clusters="
+                "clusters: expected {place} tables, for the built-in column {name}, got {num_clusters}; pass clusters=",
+                place=place + 1,
+                name=name,
+                num_clusters=len(self.clusters),
             )
         return self.clusters[place].of
 
@@ -197,33 +201,62 @@ def parse_macro(text: str, at: int) -> tuple[Macro, int]:
     command = text[at + 1 : at + 2]
     if command not in set("xtmvXTM"):
         raise MacroError(
-            f'expected %x, %t, %m or %v, got "{text[at : at + 2]}"; a template has no other commands and no way to '
-            "write a percent sign"
+            message(
+                'expected %x, %t, %m or %v, got "{text}"; a template has no other commands and no way to write a '
+                "percent sign",
+                text=text[at : at + 2],
+            )
         )
     if text[at + 2 : at + 3] != "[":
-        raise MacroError(f'expected %{command}[row,column], got "{text[at:]}"; put the brackets right behind it')
+        raise MacroError(
+            message(
+                'expected %{command}[row,column], got "{text}"; put the brackets right behind it',
+                command=command,
+                text=text[at:],
+            )
+        )
     where = _ROW_AND_COLUMN.match(text, at + 3)
     if where is None or text[where.end() : where.end() + 1] not in ("]", ","):
         raise _not_row_and_column(text, at, command)
     row, column = _number(where[1], MOST_ROWS), _number(where[2], MOST_COLUMNS - 1)
     functions = tuple(where[3].split(":")[1:])
     if row is None:
-        raise MacroError(f"expected a row from -{MOST_ROWS} to {MOST_ROWS}, got {where[1]:.60}")
+        raise MacroError(
+            message("expected a row from -{most_rows} to {most_rows}, got {got:.60}", most_rows=MOST_ROWS, got=where[1])
+        )
     if column is None:
-        raise MacroError(f"expected a column from 0 to {MOST_COLUMNS - 1}, got {where[2]:.60}")
+        raise MacroError(
+            message("expected a column from 0 to {last}, got {got:.60}", last=MOST_COLUMNS - 1, got=where[2])
+        )
     for place, name in enumerate(functions):
         if word_functions.mention_of(name):
             if place:
-                raise MacroError(f'expected {name} right behind the column, got "{functions[place - 1]}" before it')
+                raise MacroError(
+                    message(
+                        'expected {name} right behind the column, got "{functions}" before it',
+                        name=name,
+                        functions=functions[place - 1],
+                    )
+                )
         elif word_functions.find(name) is None and word_functions.table_of(name) is None:
-            raise MacroError(f'expected a built-in column, got "{name}"; there are {", ".join(word_functions.names())}')
+            raise MacroError(
+                message(
+                    'expected a built-in column, got "{name}"; there are {names}',
+                    name=name,
+                    names=", ".join(word_functions.names()),
+                )
+            )
     pattern, end = "", where.end()
     if command in "tTmM":
         pattern, end = _parse_pattern(text, at, end, command)
     if text[end : end + 1] != "]":
         raise MacroError(
-            f'expected ] at the end of %{command}, got "{text[at:]}"'
-            + ('; only %t and %m take a pattern: %t[0,0,"re"]' if command in "xXv" else "")
+            message(
+                'expected ] at the end of %{command}, got "{text}"{value}',
+                command=command,
+                text=text[at:],
+                value=message('; only %t and %m take a pattern: %t[0,0,"re"]') if command in "xXv" else "",
+            )
         )
     return Macro(row, Derivation(column, functions, command.lower(), command.isupper(), pattern)), end + 1
 
@@ -240,40 +273,69 @@ def _number(digits: str, most: int) -> int | None:
 def _not_row_and_column(text: str, at: int, command: str) -> MacroError:
     got = text[at : text.find("]", at) + 1] or text[at:]
     lenient = _LENIENT.match(text, at + 3)
-    remedy = f"write %{command}[row,column] with whole numbers, such as %{command}[-1,0]"
+    remedy = message("write %{command}[row,column] with whole numbers, such as %{command}[-1,0]", command=command)
     if lenient is not None:
         sign = "-" if lenient[1] == "-" else ""
         plain = f"%{command}[{sign}{lenient[2]},{lenient[3]}]"
         if lenient[1] == "@":
-            remedy = "rows count from the current token; there are no absolute ones"
+            remedy = message("rows count from the current token; there are no absolute ones")
         elif lenient[1] == "+":
-            remedy = f"CRF++ takes no plus sign: write {plain}"
+            remedy = message("CRF++ takes no plus sign: write {plain}", plain=plain)
         elif "]" in text[at:]:
-            remedy = f"CRF++ takes no blanks here: write {plain}"
+            remedy = message("CRF++ takes no blanks here: write {plain}", plain=plain)
         else:
-            remedy = "close the bracket"
-    return MacroError(f'expected %{command}[row,column], got "{got}"; {remedy}')
+            remedy = message("close the bracket")
+    return MacroError(
+        message('expected %{command}[row,column], got "{got}"; {remedy}', command=command, got=got, remedy=remedy)
+    )
 
 
 def _parse_pattern(text: str, at: int, end: int, command: str) -> tuple[str, int]:
     quoted = _QUOTED.match(text, end + 1) if text[end : end + 1] == "," else None
     if quoted is None:
         raise MacroError(
-            f'expected a pattern in quotes, %{command}[row,column,"re"], got "{text[at:]}"; there is no blank before '
-            'the quote, and a quote in the pattern is \\"'
+            message(
+                'expected a pattern in quotes, %{command}[row,column,"re"], got "{text}"; there is no blank '
+                'before the quote, and a quote in the pattern is \\"',
+                command=command,
+                text=text[at:],
+            )
         )
     pattern = quoted[1].replace('\\"', '"')
     if re.search(r"(?<!\\)(?:\\\\)*\\a", pattern):
-        raise MacroError(f"expected a pattern of Python's re, got \"{pattern}\"; Wapiti's \\a is [^\\W\\d_] there")
+        raise MacroError(
+            message(
+                "expected a pattern of Python's re, got \"{pattern}\"; Wapiti's \\a is [^\\W\\d_] there",
+                pattern=pattern,
+            )
+        )
     try:
         Pattern.of(pattern)
     except BacktrackingError as error:
         raise MacroError(
-            f'expected a pattern that is matched without backtracking, got "{pattern}" ({error}); write it without that'
+            message(
+                'expected a pattern that is matched without backtracking, got "{pattern}" ({error}); write it '
+                "without that",
+                pattern=pattern,
+                error=error,
+            )
         ) from None
     except SizeError as error:
-        raise MacroError(f'expected a pattern of up to {error}, got more ("{pattern:.40}…")') from None
+        raise MacroError(
+            message('expected a pattern of up to {error}, got more ("{pattern:.40}…")', error=error, pattern=pattern)
+        ) from None
     except ExpressionError as error:
-        hint = r"; Wapiti's \u, \l and \p are [A-Z], [a-z] and [^\w\s] there" if re.search(r"\\[ulp]", pattern) else ""
-        raise MacroError(f'expected a pattern of Python\'s re, got "{pattern}" ({error}){hint}') from None
+        hint = (
+            message("; Wapiti's \\u, \\l and \\p are [A-Z], [a-z] and [^\\w\\s] there")
+            if re.search("\\\\[ulp]", pattern)
+            else ""
+        )
+        raise MacroError(
+            message(
+                'expected a pattern of Python\'s re, got "{pattern}" ({error}){hint}',
+                pattern=pattern,
+                error=error,
+                hint=hint,
+            )
+        ) from None
     return pattern, quoted.end()

@@ -23,6 +23,7 @@ from tagline.features.lexicons.clusters import Clusters
 from tagline.features.templates.lines import TemplateLine, parse_line
 from tagline.features.templates.macros import CRFPP_ROWS, Macro
 from tagline.features.templates.wapiti_lines import parse_pattern_line
+from tagline.messages import message
 from tagline.readers.sources import PathLike, name_of, read_string
 
 DIALECTS = ("crfpp", "wapiti")
@@ -68,14 +69,25 @@ class Template:
     def parse(cls, text: str, source: str = "<template>", dialect: str = "crfpp") -> Template:
         """Parse the text of a template file."""
         if dialect not in DIALECTS:
-            raise InputError(f"dialect: expected {' or '.join(DIALECTS)}, got {shown_value(dialect)}")
+            raise InputError(
+                "dialect: expected {dialects}, got {dialect}",
+                dialects=message(" or ").join(DIALECTS),
+                dialect=shown_value(dialect),
+            )
         if not isinstance(text, str):
-            raise InputError(f"{source}: expected the text of a template, got {shown_value(text)}")
+            raise InputError(
+                "{source}: expected the text of a template, got {text}", source=source, text=shown_value(text)
+            )
         try:
             text.encode()
         except UnicodeEncodeError as error:
             line, half = text.count("\n", 0, error.start) + 1, text[error.start]
-            raise InputError(f"{source}:{line}: expected Unicode text, got {half!r}, a lone surrogate") from None
+            raise InputError(
+                "{source}:{line}: expected Unicode text, got {half!r}, a lone surrogate",
+                source=source,
+                line=line,
+                half=half,
+            ) from None
         if text.startswith("\ufeff"):
             text = text.removeprefix("\ufeff")
         read = _wapiti_lines if dialect == "wapiti" else _crfpp_lines
@@ -149,10 +161,20 @@ class Template:
         for line in self.lines:
             for macro in line.macros:
                 if macro.derivation.column >= len(names):
-                    columns = f"{len(names)} besides the tag: {', '.join(names)}" if names else "none besides the tag"
+                    columns = (
+                        message("{num_names} besides the tag: {names}", num_names=len(names), names=", ".join(names))
+                        if names
+                        else message("none besides the tag")
+                    )
                     raise InputError(
-                        f"{self.source}:{line.number}: expected a column below {len(names)}, got "
-                        f"{macro.derivation.column} ({shown(line.text)}); the corpus has {columns}"
+                        "{source}:{number}: expected a column below {num_names}, got {column} ({text}); the "
+                        "corpus has {columns}",
+                        source=self.source,
+                        number=line.number,
+                        num_names=len(names),
+                        column=macro.derivation.column,
+                        text=shown(line.text),
+                        columns=columns,
                     )
 
     def strings(self, columns: Columns) -> tuple[list[list[str]], list[list[str]]]:
@@ -188,8 +210,13 @@ def _crfpp_lines(rows: Sequence[str], source: str) -> tuple[list[TemplateLine], 
     returns = [number for number, row in enumerate(rows, 1) if row.endswith("\r")]
     if returns:
         notes.append(
-            f"{source}:{returns[0]}: the carriage return at the end of {len(returns)} lines is left out; CRF++ "
-            "would make it part of each attribute"
+            message(
+                "{source}:{returns}: the carriage return at the end of {num_returns} lines is left out; CRF++ "
+                "would make it part of each attribute",
+                source=source,
+                returns=returns[0],
+                num_returns=len(returns),
+            )
         )
     lines = []
     for number, row in enumerate(rows, 1):
@@ -204,11 +231,17 @@ def _wapiti_lines(rows: Sequence[str], source: str) -> tuple[list[TemplateLine],
     """Return the lines of a pattern file of Wapiti; the same line twice is to be noted."""
     lines = [line for number, row in enumerate(rows, 1) for line in parse_pattern_line(row, number, source)]
     if not lines:
-        raise InputError(f"{source}: expected patterns, lines that begin with u, b or *, got none")
+        raise InputError("{source}: expected patterns, lines that begin with u, b or *, got none", source=source)
     first = {line.text: line.number for line in reversed(lines)}
     twice = {line.number: line.text for line in lines if first[line.text] != line.number}
-    notes = [
-        f"{source}:{number}: {shown(text)} is also line {first[text]}: its attributes count twice"
+    notes: list[str] = [
+        message(
+            "{source}:{number}: {text} is also line {first}: its attributes count twice",
+            source=source,
+            number=number,
+            text=shown(text),
+            first=first[text],
+        )
         for number, text in twice.items()
     ]
     return lines, notes
@@ -216,10 +249,11 @@ def _wapiti_lines(rows: Sequence[str], source: str) -> tuple[list[TemplateLine],
 
 def _check(lines: Sequence[TemplateLine], source: str) -> None:
     if not lines:
-        raise InputError(f"{source}: expected U and B lines, got none")
+        raise InputError("{source}: expected U and B lines, got none", source=source)
     if not any(line.macros or not line.is_edge for line in lines):
         raise InputError(
-            f"{source}: expected a U line, got only label bigrams; without one no word counts: add U00:%x[0,0]"
+            "{source}: expected a U line, got only label bigrams; without one no word counts: add U00:%x[0,0]",
+            source=source,
         )
 
 
@@ -235,31 +269,64 @@ def _behind(macro: Macro) -> tuple[str, ...]:
 
 
 def _notes(lines: Sequence[TemplateLine], source: str) -> list[str]:
-    notes = []
+    notes: list[str] = []
     if all(line.is_edge for line in lines):
-        notes.append(f"{source}: there is no U line: the first token of a sentence has no attributes")
+        notes.append(
+            message("{source}: there is no U line: the first token of a sentence has no attributes", source=source)
+        )
     seen: dict[tuple[str, ...], TemplateLine] = {}
     bigram: TemplateLine | None = None
     for line in lines:
         place = f"{source}:{line.number}"
         if line.text != line.text.rstrip():
-            notes.append(f"{place}: the blanks at the end of {shown(line.text)} are part of each attribute")
+            notes.append(
+                message(
+                    "{place}: the blanks at the end of {text} are part of each attribute",
+                    place=place,
+                    text=shown(line.text),
+                )
+            )
         if any(abs(macro.row) > CRFPP_ROWS for macro in line.macros):
-            notes.append(f"{place}: rows beyond {CRFPP_ROWS} are an extension, CRF++ itself rejects {shown(line.text)}")
+            notes.append(
+                message(
+                    "{place}: rows beyond {crfpp_rows} are an extension, CRF++ itself rejects {text}",
+                    place=place,
+                    crfpp_rows=CRFPP_ROWS,
+                    text=shown(line.text),
+                )
+            )
         if line.is_edge and not line.macros:
             if bigram is not None:
                 notes.append(
-                    f"{place}: {shown(line.text)} is a second label bigram, after line {bigram.number}: its weights "
-                    "add to those of the first and cost time"
+                    message(
+                        "{place}: {text} is a second label bigram, after line {number}: its weights add to those "
+                        "of the first and cost time",
+                        place=place,
+                        text=shown(line.text),
+                        number=bigram.number,
+                    )
                 )
             bigram = bigram or line
             continue
         first = seen.setdefault(line.literals, line)
         if first is not line and first.macros == line.macros:
-            notes.append(f"{place}: {shown(line.text)} is also line {first.number}: its attributes count twice")
+            notes.append(
+                message(
+                    "{place}: {text} is also line {number}: its attributes count twice",
+                    place=place,
+                    text=shown(line.text),
+                    number=first.number,
+                )
+            )
         elif first is not line and not _of_mentions(first, line):
             notes.append(
-                f"{place}: {shown(line.text)} shares weights with {shown(first.text)} of line {first.number}, wherever "
-                "they give the same string; other ids keep them apart"
+                message(
+                    "{place}: {text} shares weights with {text2} of line {number}, wherever they give the same "
+                    "string; other ids keep them apart",
+                    place=place,
+                    text=shown(line.text),
+                    text2=shown(first.text),
+                    number=first.number,
+                )
             )
     return notes

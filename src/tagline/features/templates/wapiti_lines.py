@@ -30,6 +30,7 @@ from tagline.features.expressions.byte_text import bytes_of, has_bytes, text_of
 from tagline.features.expressions.trees import ExpressionError, SizeError
 from tagline.features.templates.lines import TemplateLine, shortened
 from tagline.features.templates.macros import MOST_COLUMNS, MOST_ROWS, Derivation, Macro, MacroError
+from tagline.messages import message
 
 NAMED_PADDING = 4
 
@@ -88,8 +89,10 @@ class ByteDerivation(Derivation):
             return None
         if self.unites and has_bytes(text):
             raise InputError(
-                f'"{self.pattern}" in {shown(word)}: expected whole characters where one %m follows another at once, '
-                "got a part of one; write something between the two, and train the model anew"
+                '"{pattern}" in {word}: expected whole characters where one %m follows another at once, got a '
+                "part of one; write something between the two, and train the model anew",
+                pattern=self.pattern,
+                word=shown(word),
             )
         return text.translate(_LOWER) if self.lowered else text
 
@@ -101,18 +104,26 @@ def parse_pattern_line(row: str, number: int, source: str) -> list[TemplateLine]
         return []
     kind = row[0].lower() if row[0] in "UB" else row[0]
     if kind not in ("u", "b", "*"):
-        raise InputError(f"{source}:{number}: expected u, b or * at the start, got {shown(row)}{_remedy(row)}")
+        raise InputError(
+            "{source}:{number}: expected u, b or * at the start, got {row}{remedy}",
+            source=source,
+            number=number,
+            row=shown(row),
+            remedy=_remedy(row),
+        )
     row = kind + row[1:]
     try:
         literals, macros = _parse(row)
     except MacroError as error:
-        raise InputError(f"{source}:{number}: {shortened(str(error))}") from None
+        raise InputError(
+            "{source}:{number}: {shortened}", source=source, number=number, shortened=shortened(str(error))
+        ) from None
     edges = {"u": (False,), "b": (True,), "*": (False, True)}[kind]
     return [TemplateLine(*parts, number, row, is_edge) for is_edge in edges for parts in _parts(literals, macros)]
 
 
 def _remedy(row: str) -> str:
-    return "; take away the blanks before it" if row[0].isspace() else ""
+    return message("; take away the blanks before it") if row[0].isspace() else ""
 
 
 def _parse(row: str) -> tuple[list[str], list[Macro]]:
@@ -130,19 +141,35 @@ def _parse_macro(row: str, at: int) -> tuple[Macro, int]:
     """Parse the command that begins with the ``%`` at a place; return it and the place behind it."""
     command = row[at + 1 : at + 2]
     if command not in set("xtmXTM"):
-        raise MacroError(f'expected %x, %t or %m, got "{row[at : at + 2]}"; there is no way to write a percent sign')
+        raise MacroError(
+            message('expected %x, %t or %m, got "{row}"; there is no way to write a percent sign', row=row[at : at + 2])
+        )
     where = _ROW_AND_COLUMN.match(row, at + 2)
     if where is None:
-        raise MacroError(f'expected %{command}[row,column], got "{row[at:]}"; write it like %{command}[-1,0]')
+        raise MacroError(
+            message(
+                'expected %{command}[row,column], got "{row}"; write it like %{command}[-1,0]',
+                command=command,
+                row=row[at:],
+            )
+        )
     pattern, end = "", where.end()
     if command in "tTmM":
         quoted = _QUOTED.match(row, end)
         if quoted is None:
-            raise MacroError(f'expected an expression, %{command}[row,column,"re"], got "{row[at:]}"')
+            raise MacroError(
+                message(
+                    'expected an expression, %{command}[row,column,"re"], got "{row}"', command=command, row=row[at:]
+                )
+            )
         pattern, end = quoted[1], quoted.end()
         _check_expression(pattern)
     if row[end : end + 1] != "]":
-        raise MacroError(f'expected ] at the end of %{command}, got "{row[at:]}"; close the bracket')
+        raise MacroError(
+            message(
+                'expected ] at the end of %{command}, got "{row}"; close the bracket', command=command, row=row[at:]
+            )
+        )
     derivation = ByteDerivation(_column(where[4]), (), command.lower(), command.isupper(), pattern)
     return _macro(where, derivation), end + 1
 
@@ -150,7 +177,14 @@ def _parse_macro(row: str, at: int) -> tuple[Macro, int]:
 def _macro(where: re.Match[str], derivation: ByteDerivation) -> Macro:
     row = _whole(where[3]) * (-1 if where[2] == "-" else 1)
     if abs(row) > MOST_ROWS:
-        raise MacroError(f"expected a row from -{MOST_ROWS} to {MOST_ROWS}, got {where[2]}{where[3]:.60}")
+        raise MacroError(
+            message(
+                "expected a row from -{most_rows} to {most_rows}, got {got}{where:.60}",
+                most_rows=MOST_ROWS,
+                got=where[2],
+                where=where[3],
+            )
+        )
     if not where[1]:
         return Macro(row, derivation)
     return Macro(row, derivation, "end") if row < 0 else Macro(row - 1, derivation, "start")
@@ -162,13 +196,17 @@ def _whole(digits: str) -> int:
     try:
         return int(digits, base) if len(digits) < 20 else MOST_ROWS + 1
     except ValueError:
-        raise MacroError(f"expected a row, got {digits}, which begins with 0 and is no octal number") from None
+        raise MacroError(
+            message("expected a row, got {digits}, which begins with 0 and is no octal number", digits=digits)
+        ) from None
 
 
 def _column(digits: str) -> int:
     column = int(digits) if len(digits) < 20 else MOST_COLUMNS
     if column >= MOST_COLUMNS:
-        raise MacroError(f"expected a column from 0 to {MOST_COLUMNS - 1}, got {digits:.60}")
+        raise MacroError(
+            message("expected a column from 0 to {last}, got {digits:.60}", last=MOST_COLUMNS - 1, digits=digits)
+        )
     return column
 
 
@@ -176,9 +214,15 @@ def _check_expression(pattern: str) -> None:
     try:
         ByteExpression.of(pattern)
     except ExpressionError as error:
-        raise MacroError(f'expected an expression of Wapiti, got "{pattern}" ({error})') from None
+        raise MacroError(
+            message('expected an expression of Wapiti, got "{pattern}" ({error})', pattern=pattern, error=error)
+        ) from None
     except SizeError as error:
-        raise MacroError(f'expected an expression of up to {error}, got more ("{pattern:.40}…")') from None
+        raise MacroError(
+            message(
+                'expected an expression of up to {error}, got more ("{pattern:.40}…")', error=error, pattern=pattern
+            )
+        ) from None
 
 
 def _parts(literals: list[str], macros: list[Macro]) -> list[tuple[tuple[str, ...], tuple[Macro, ...]]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from tagline.features.templates.lines import TemplateLine
 from tagline.features.templates.macros import Macro
 from tagline.features.templates.template import Template
+from tagline.messages import message
 
 
 def legend(template: Template, names: Iterable[str]) -> list[str]:
@@ -36,21 +37,40 @@ def in_words(line: TemplateLine) -> str:
     >>> in_words(Template.parse("U1:%x[0,0:shape]/%x[-1,0]").lines[0])
     'shape of the token / the token before'
     """
-    return " / ".join(map(_macro_in_words, line.macros)) or "the label alone"
+    return " / ".join(map(_macro_in_words, line.macros)) or message("the label alone")
 
 
 def _macro_in_words(macro: Macro) -> str:
-    derivation, row = macro.derivation, macro.row
-    where = {0: "", -1: " before", 1: " after"}.get(row, f" {abs(row)} {'before' if row < 0 else 'after'}")
-    if macro.anchor:
-        where = f" {row + 1} of the sentence" if macro.anchor == "start" else f" {-row} from the end of the sentence"
-    words = f"the token{where}" if derivation.column == 0 else f"column {derivation.column} of the token{where}"
-    functions = derivation.functions
+    derivation = macro.derivation
+    words, functions = _token_in_words(macro), derivation.functions
+    if derivation.column:
+        words = message("column {column} of {token}", column=derivation.column, token=words)
     if derivation.mention:
-        words += f"{'' if row else ' at'} mention {derivation.mention} of the word"
+        if macro.row:
+            words = message("{token} mention {number} of the word", token=words, number=derivation.mention)
+        else:
+            words = message("{token} at mention {number} of the word", token=words, number=derivation.mention)
         functions = functions[1:]
     for name in functions:
-        words = f"{name} of {words}"
+        words = message("{name} of {words}", name=name, words=words)
     if derivation.command == "v":
-        return f"vector of {words}"
-    return words if derivation.command == "x" else f'"{derivation.pattern}" in {words}'
+        return message("vector of {words}", words=words)
+    return (
+        words
+        if derivation.command == "x"
+        else message('"{pattern}" in {words}', pattern=derivation.pattern, words=words)
+    )
+
+
+def _token_in_words(macro: Macro) -> str:
+    row = macro.row
+    if macro.anchor == "start":
+        return message("the token {number} of the sentence", number=row + 1)
+    if macro.anchor:
+        return message("the token {number} from the end of the sentence", number=-row)
+    near = {0: message("the token"), -1: message("the token before"), 1: message("the token after")}
+    if row in near:
+        return near[row]
+    if row < 0:
+        return message("the token {count} before", count=-row)
+    return message("the token {count} after", count=row)

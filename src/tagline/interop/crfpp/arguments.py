@@ -52,7 +52,13 @@ class Arguments:
         value = self.text(name)
         digits = value.removeprefix("-").removeprefix("+")
         if not (digits.isascii() and digits.isdigit() and least <= int(value) <= most):
-            raise InputError(f"--{name}: expected a whole number from {least} to {most}, got {value!r}")
+            raise InputError(
+                "--{name}: expected a whole number from {least} to {most}, got {value!r}",
+                name=name,
+                least=least,
+                most=most,
+                value=value,
+            )
         return int(value)
 
     def positive(self, name: str) -> float:
@@ -63,7 +69,7 @@ class Arguments:
         except ValueError:
             number = math.nan
         if not (number > 0 and math.isfinite(number)):
-            raise InputError(f"--{name}: expected a number above 0, got {value!r}")
+            raise InputError("--{name}: expected a number above 0, got {value!r}", name=name, value=value)
         return number
 
 
@@ -91,16 +97,21 @@ def _take(
     values: dict[str, str], option: ProgramOption | None, argument: str, value: str | None, rest: Sequence[str] | object
 ) -> None:
     if option is None:
-        raise InputError(f"{argument}: expected an option, got an unknown one; -h lists them")
+        raise InputError("{argument}: expected an option, got an unknown one; -h lists them", argument=argument)
     if option.shown is None:
         if value is not None:
-            raise InputError(f"{argument}: expected --{option.name} without an argument, got {value!r}")
+            raise InputError(
+                "{argument}: expected --{name} without an argument, got {value!r}",
+                argument=argument,
+                name=option.name,
+                value=value,
+            )
         values[option.name] = "1"
         return
     if value is None:
         value = next(rest, None)  # type: ignore[call-overload]
     if not value:
-        raise InputError(f"{argument}: expected an argument ({option.shown}), got none")
+        raise InputError("{argument}: expected an argument ({shown}), got none", argument=argument, shown=option.shown)
     values[option.name] = value
 
 

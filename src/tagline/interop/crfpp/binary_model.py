@@ -23,6 +23,7 @@ import numpy as np
 from tagline.errors import InputError
 from tagline.interop.crfpp import double_array
 from tagline.interop.crfpp.model import VERSION, CRFPPModel, bad_model, checked
+from tagline.messages import message
 
 if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF
@@ -53,21 +54,21 @@ def read_model(data: bytes, source: str) -> CRFPPModel:
         source: its name, for messages.
     """
     if len(data) < HEAD.size + SIZE.size:
-        raise bad_model(source, f"a CRF++ model of {HEAD.size + SIZE.size} bytes or more", len(data))
+        raise bad_model(source, message("a CRF++ model of {size} bytes or more", size=HEAD.size + SIZE.size), len(data))
     version, _, cost_factor, maxid, xsize, array_size, labels_size = HEAD.unpack_from(data)
     if version // 100 != VERSION // 100:
-        raise bad_model(source, f"version {VERSION} of CRF++'s format", version)
+        raise bad_model(source, message("version {version} of CRF++'s format", version=VERSION), version)
     begin = HEAD.size + labels_size
     if begin + SIZE.size > len(data):
-        raise bad_model(source, f"{labels_size} bytes of labels", "fewer")
+        raise bad_model(source, message("{labels_size} bytes of labels", labels_size=labels_size), message("fewer"))
     (template_size,) = SIZE.unpack_from(data, begin)
     strings = begin + SIZE.size + template_size
     weights = strings + array_size
     if weights + 4 * maxid != len(data):
-        raise bad_model(source, f"{weights + 4 * maxid} bytes, as the header says", len(data))
+        raise bad_model(source, message("{weights} bytes, as the header says", weights=weights + 4 * maxid), len(data))
     dictionary = double_array.read(data[strings:weights])
     if dictionary is None:
-        raise bad_model(source, "a double array of feature strings", "something else")
+        raise bad_model(source, message("a double array of feature strings"), message("something else"))
     labels = _strings(data[HEAD.size : begin], source)
     template = [line for line in _strings(data[begin + SIZE.size : strings], source) if line]
     keys, ids = dictionary
@@ -82,7 +83,9 @@ def write_model(model: CRFPPModel) -> bytes:
     strings = double_array.build(model.keys, model.ids)
     for name, size in (("weights", len(model.weights)), ("strings", len(strings))):
         if size >= 2**31:
-            raise InputError(f"model: expected {name} that 31 bits count, as CRF++ does, got {size}")
+            raise InputError(
+                "model: expected {name} that 31 bits count, as CRF++ does, got {size}", name=name, size=size
+            )
     sizes = len(model.weights), model.xsize, len(strings), len(labels)
     parts = [
         HEAD.pack(VERSION, 0, model.cost_factor, *sizes),
@@ -101,5 +104,5 @@ def _joined(texts: Sequence[bytes]) -> bytes:
 
 def _strings(held: bytes, source: str) -> list[bytes]:
     if held and not held.endswith(b"\0"):
-        raise bad_model(source, "texts that a zero byte ends", "one without")
+        raise bad_model(source, message("texts that a zero byte ends"), message("one without"))
     return held.split(b"\0")[:-1]

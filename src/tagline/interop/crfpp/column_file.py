@@ -56,13 +56,20 @@ def read_all(text: str, source: str) -> ColumnSentences:
         number = [n for n, line in enumerate(lines, 1) if _has_token(line)][wrong]
         if lines[number - 1] == "\r":
             raise InputError(
-                f"{source}:{number}: the lines end in CR LF, which makes this one a token for CRF++, not the end of a "
-                "sentence; convert the file to LF (dos2unix), or use tagline train, which reads both"
+                "{source}:{number}: the lines end in CR LF, which makes this one a token for CRF++, not the end "
+                "of a sentence; convert the file to LF (dos2unix), or use tagline train, which reads both",
+                source=source,
+                number=number,
             )
         got = sentences.rows[wrong]
         raise InputError(
-            f"{source}:{number}: expected {columns} columns in each line, as in the first, got {len(got)} "
-            f"({' '.join(got)[:60]!r}: inconsistent column size)"
+            "{source}:{number}: expected {columns} columns in each line, as in the first, got {num_got} ({got!r}: "
+            "inconsistent column size)",
+            source=source,
+            number=number,
+            columns=columns,
+            num_got=len(got),
+            got=" ".join(got)[:60],
         )
     return sentences
 
@@ -111,11 +118,19 @@ def _parse(lines: Sequence[str], first: int, source: str, least: int) -> ColumnS
         row = [field for field in line.replace("\t", " ").split(" ") if field]
         if len(row) < least:
             raise InputError(
-                f"{source}:{number}: expected {least} columns or more, as the model looks at them, got {len(row)}; "
-                "CRF++ would leave out this sentence up to here without a word"
+                "{source}:{number}: expected {least} columns or more, as the model looks at them, got {num_row}; "
+                "CRF++ would leave out this sentence up to here without a word",
+                source=source,
+                number=number,
+                least=least,
+                num_row=len(row),
             )
         if "\0" in line:
-            raise InputError(f"{source}:{number}: expected text, got a zero byte; this looks like a binary file")
+            raise InputError(
+                "{source}:{number}: expected text, got a zero byte; this looks like a binary file",
+                source=source,
+                number=number,
+            )
         rows.append(row)
     if len(rows) > begun:
         lengths.append(len(rows) - begun)

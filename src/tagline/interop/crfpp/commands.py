@@ -14,6 +14,7 @@ from tagline import __version__
 from tagline.errors import InputError
 from tagline.interop.crfpp import VERSION
 from tagline.interop.crfpp.arguments import Arguments, ProgramOption, help_of, parse
+from tagline.messages import message
 from tagline.writing import check_apart
 
 LEARN = (
@@ -51,7 +52,9 @@ def learn(arguments: Sequence[str]) -> int:
     if len(given.files) != (2 if given.has("convert") else 3):
         sys.stdout.write(help_of("crf_learn", LEARN))
         wanted = "textmodel model" if given.has("convert") else "template train model"
-        raise InputError(f"files: expected {wanted}, got {' '.join(given.files) or 'none'}")
+        raise InputError(
+            "files: expected {wanted}, got {got}", wanted=wanted, got=" ".join(given.files) or message("none")
+        )
     if given.has("convert"):
         check_apart({"textmodel": given.files[0]}, {"model": given.files[1]})
         _convert(*given.files)

@@ -15,6 +15,7 @@ from tagline.errors import InputError, StorageError
 from tagline.features.templates.template import Template
 from tagline.interop.crfpp.model import CRFPPModel, as_float64
 from tagline.interop.crfpp.templates import bigram_of, template_of, without_returns
+from tagline.messages import message
 from tagline.models.crf.assembly import NONE_2, NONE_3, FeatureWeights, crf_of_weights
 from tagline.models.crf.estimator import CRF
 from tagline.models.crf.parameters import Parameters
@@ -46,7 +47,7 @@ def crf_of(model: CRFPPModel, source: str) -> CRF:
             labels, names, states, transitions, way=template, edge_names=edge_names, edges=edges, reason=REASON
         )
     except InputError as error:
-        raise StorageError(f"{source}: {error}") from None
+        raise StorageError("{source}: {error}", source=source, error=error) from None
 
 
 def model_of(crf: CRF) -> CRFPPModel:
@@ -67,7 +68,7 @@ def model_of(crf: CRF) -> CRFPPModel:
     sizes = [len(blocks[key]) for key in keys]
     ids = np.concatenate([[0], np.cumsum(sizes)])[:-1]
     if sum(sizes) >= 2**31:
-        raise InputError(f"model: expected weights that 31 bits count, as CRF++ does, got {sum(sizes)}")
+        raise InputError("model: expected weights that 31 bits count, as CRF++ does, got {sizes}", sizes=sum(sizes))
     weights = np.concatenate([blocks[key] for key in keys]) if keys else np.empty(0)
     lines = [line.text.encode() for line in (*template.states, *(line for line in template.lines if line.is_edge))]
     labels = tuple(label.encode() for label in p.labels)
@@ -79,8 +80,10 @@ def _decoded(texts: Iterable[bytes], source: str) -> list[str]:
         return [text.decode() for text in texts]
     except UnicodeDecodeError as error:
         raise StorageError(
-            f"{source}: expected labels, template and features in UTF-8, got {error.object[:40]!r}; convert its text "
-            "model (crf_learn -t, then iconv), or use tagline crf_test, which takes any encoding"
+            "{source}: expected labels, template and features in UTF-8, got {got!r}; convert its text model "
+            "(crf_learn -t, then iconv), or use tagline crf_test, which takes any encoding",
+            source=source,
+            got=error.object[:40],
         ) from None
 
 
@@ -109,7 +112,9 @@ def _add_bigram(blocks: dict[bytes, Float64Array], template: Template, p: Parame
         raise InputError("model: expected a B line for its transitions, got a template without one")
     weights = p.matrix().reshape(-1)
     if not np.array_equal(blocks.setdefault(bigram.encode(), weights), weights):
-        raise InputError(f"model: expected the line {bigram!r} of its template once, got it twice; leave one out")
+        raise InputError(
+            "model: expected the line {bigram!r} of its template once, got it twice; leave one out", bigram=bigram
+        )
 
 
 def _check(crf: CRF) -> Template:
@@ -117,32 +122,34 @@ def _check(crf: CRF) -> Template:
     p, extraction = crf._fitted(), crf._extraction
     template = extraction.template
     if template is None:
-        raise _refused("features of a template", "those of a program, or of the sentences themselves")
+        raise _refused(message("features of a template"), message("those of a program, or of the sentences themselves"))
     if crf._first is not None:
-        raise _refused("one stage", "two; train with stages=1")
+        raise _refused(message("one stage"), message("two; train with stages=1"))
     if template.dialect != "crfpp":
-        raise _refused("a template of its own", "patterns of Wapiti; train with a template of CRF++")
+        raise _refused(message("a template of its own"), message("patterns of Wapiti; train with a template of CRF++"))
     if not template.is_crfpp:
         line = next(line for line in template.lines if not all(macro.is_crfpp for macro in line.macros))
-        raise _refused("a template of CRF++", f"an extension in {line.text!r}")
+        raise _refused(message("a template of CRF++"), message("an extension in {text!r}", text=line.text))
     if p.states is None:
-        raise _refused("names of attributes", "hashed ones (hash_bits)")
+        raise _refused(message("names of attributes"), message("hashed ones (hash_bits)"))
     if extraction.dictionary is not None:
-        raise _refused("no dictionary", "one")
+        raise _refused(message("no dictionary"), message("one"))
     if p.scheme is not None:
-        raise _refused("no rules of a tag scheme", f"those of {p.scheme}; train with scheme=None")
+        raise _refused(
+            message("no rules of a tag scheme"), message("those of {scheme}; train with scheme=None", scheme=p.scheme)
+        )
     if p.part("start").any() or p.part("end").any():
-        raise _refused("no weights at the ends of sentences", "some; train with start_end=False")
+        raise _refused(message("no weights at the ends of sentences"), message("some; train with start_end=False"))
     if p.order == 2:
-        raise _refused("no label triples", "a model of order 2; train with order=1")
+        raise _refused(message("no label triples"), message("a model of order 2; train with order=1"))
     for label in p.labels:
         if not label or any(sign in label for sign in _SEPARATORS):
-            raise _refused("labels without blanks", repr(label))
+            raise _refused(message("labels without blanks"), repr(label))
     for name in (*p.states, *(p.edges or ())):
         if "\0" in name or "\n" in name:
-            raise _refused("features without line breaks", repr(name)[:60])
+            raise _refused(message("features without line breaks"), repr(name)[:60])
     return template
 
 
 def _refused(expected: str, got: str) -> InputError:
-    return InputError(f"model: expected {expected}, as CRF++ has it, got {got}")
+    return InputError("model: expected {expected}, as CRF++ has it, got {got}", expected=expected, got=got)

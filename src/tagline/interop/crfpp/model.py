@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import StorageError
+from tagline.messages import message
 from tagline.types import Float64Array, FloatArray
 
 VERSION = 100
 MOST_LABELS = 30_000  # that the core takes
 
-_DAMAGED = "the file is damaged; copy it again or train the model anew"
+_DAMAGED = message("the file is damaged; copy it again or train the model anew")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,28 +60,38 @@ def checked(model: CRFPPModel, source: str) -> CRFPPModel:
     """Return the model, or say what is wrong with it."""
     L = len(model.labels)
     if not 1 <= L <= MOST_LABELS:
-        raise bad_model(source, f"1 to {MOST_LABELS} labels", L)
+        raise bad_model(source, message("1 to {most_labels} labels", most_labels=MOST_LABELS), L)
     if not all(model.labels) or len(set(model.labels)) != L:
-        raise bad_model(source, "each label once and none empty", "others")
+        raise bad_model(source, message("each label once and none empty"), message("others"))
     for line in model.template:
         if line[:1] not in (b"U", b"B"):
-            raise bad_model(source, "template lines that begin with U or B", repr(line)[1:60])
+            raise bad_model(source, message("template lines that begin with U or B"), repr(line)[1:60])
     if not all(key[:1] in (b"U", b"B") for key in model.keys):
-        raise bad_model(source, "feature strings that begin with U or B", "others")
+        raise bad_model(source, message("feature strings that begin with U or B"), message("others"))
     widths = np.where(model.is_edge, L * L, L)
     ends = model.ids.astype(np.int64) + widths
     if len(ends) and (model.ids.min() < 0 or ends.max() > len(model.weights)):
-        raise bad_model(source, f"features within {len(model.weights)} weights", f"one that ends at {ends.max()}")
+        raise bad_model(
+            source,
+            message("features within {num_weights} weights", num_weights=len(model.weights)),
+            message("one that ends at {max}", max=ends.max()),
+        )
     if not np.isfinite(model.weights).all():
-        raise bad_model(source, "finite weights", "others")
+        raise bad_model(source, message("finite weights"), message("others"))
     if not 0 < model.xsize < 2**31 and len(model.template):
-        raise bad_model(source, "a number of columns", model.xsize)
+        raise bad_model(source, message("a number of columns"), model.xsize)
     return model
 
 
 def bad_model(source: str, expected: str, got: object) -> StorageError:
     """Make the error for a file that is not as it should be."""
-    return StorageError(f"{source}: expected {expected}, got {got}; {_DAMAGED}")
+    return StorageError(
+        "{source}: expected {expected}, got {got}; {damaged}",
+        source=source,
+        expected=expected,
+        got=got,
+        damaged=_DAMAGED,
+    )
 
 
 def as_float64(weights: FloatArray) -> Float64Array:

@@ -19,6 +19,7 @@ from tagline.interop.crfpp.column_file import BYTES, ColumnSentences, split_line
 from tagline.interop.crfpp.commands import TEST
 from tagline.interop.crfpp.opening import open_scoring
 from tagline.interop.crfpp.output import Wish, write_chain
+from tagline.messages import message
 from tagline.types import Chain, Float64Array, IntArray
 
 MORE = 16  # labellings that `next` looks up at once, at first
@@ -192,7 +193,7 @@ class Tagger:
         self.clear()
         sentences = split_lines(_bytes(text).split("\n"))
         if any(len(row) < self.xsize() for row in sentences.rows):
-            raise RuntimeError(f"expected {self.xsize()} columns or more in each line, got fewer")
+            raise RuntimeError(message("expected {xsize} columns or more in each line, got fewer", xsize=self.xsize()))
         self._rows = sentences.rows[: sentences.lengths[0]] if sentences.lengths else []
         self.parse()
         return self.toString() if self._rows else ""
@@ -301,13 +302,15 @@ class Tagger:
 
     def _between(self, t: int, before: int, label: int) -> float:
         if not 1 <= t < self.size():
-            raise IndexError(f"token {t}: expected 1 to {self.size() - 1}, which have a token before them")
+            raise IndexError(
+                message("token {t}: expected 1 to {last}, which have a token before them", t=t, last=self.size() - 1)
+            )
         L = self.ysize()
         return float(self._parsed().transitions(t)[_index(before, L), _index(label, L)])
 
     def _parsed(self) -> _Parsed:
         if self._answers is None:
-            raise RuntimeError("expected a sentence that was parsed, got none; call add, then parse")
+            raise RuntimeError(message("expected a sentence that was parsed, got none; call add, then parse"))
         return self._answers
 
     # Settings.
@@ -352,7 +355,7 @@ class Tagger:
 
 def _index(number: int, size: int) -> int:
     if not 0 <= number < size:
-        raise IndexError(f"expected a number from 0 to {size - 1}, got {number}")
+        raise IndexError(message("expected a number from 0 to {last}, got {number}", last=size - 1, number=number))
     return number
 
 

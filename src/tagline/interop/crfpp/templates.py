@@ -17,12 +17,17 @@ def template_of(lines: Sequence[str], columns: int, source: str) -> Template:
     try:
         template = Template.parse("".join(f"{line}\n" for line in lines), source)
     except InputError as error:
-        raise StorageError(f"{error}; the file is damaged, or not one of CRF++") from None
+        raise StorageError("{error}; the file is damaged, or not one of CRF++", error=error) from None
     if not template.is_crfpp:
-        raise StorageError(f"{source}: expected a template of CRF++, got one with macros that it does not take")
+        raise StorageError(
+            "{source}: expected a template of CRF++, got one with macros that it does not take", source=source
+        )
     if template.num_columns > columns:
         raise StorageError(
-            f"{source}: expected a template of {columns} columns, got {template.num_columns}; it is damaged"
+            "{source}: expected a template of {columns} columns, got {num_columns}; it is damaged",
+            source=source,
+            columns=columns,
+            num_columns=template.num_columns,
         )
     return template
 
@@ -31,7 +36,9 @@ def without_returns(keys: Sequence[str], source: str) -> list[str]:
     """Take away the carriage return that ends each feature string where the template had Windows' line ends."""
     bare = [key.removesuffix("\r") for key in keys]
     if len(set(bare)) != len(bare):
-        raise StorageError(f"{source}: expected line ends of one kind in its template, got both kinds; train it anew")
+        raise StorageError(
+            "{source}: expected line ends of one kind in its template, got both kinds; train it anew", source=source
+        )
     return bare
 
 

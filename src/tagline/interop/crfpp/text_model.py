@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tagline.errors import InputError
 from tagline.interop.crfpp.model import VERSION, CRFPPModel, as_float64, bad_model, checked
+from tagline.messages import message
 from tagline.types import Float64Array
 
 if TYPE_CHECKING:
@@ -42,17 +43,21 @@ def read_model(data: bytes, source: str) -> CRFPPModel:
     last = parts.pop() if len(parts) == 4 else b""
     parts += [b"", last[1:]] if last[:1] == b"\n" else last.split(b"\n\n", 1)  # a model may have no features
     if len(parts) < 5:
-        raise bad_model(source, "header, labels, template, features and weights", f"{len(parts)} of these sections")
+        raise bad_model(
+            source,
+            message("header, labels, template, features and weights"),
+            message("{num_parts} of these sections", num_parts=len(parts)),
+        )
     fields = _header(parts[0], source)
     maxid, xsize = (_whole(fields.get(name), name, source) for name in (b"maxid:", b"xsize:"))
     keys, ids = _features(parts[3], source)
     weights = _weights(parts[4], source)
     if len(weights) != maxid:
-        raise bad_model(source, f"{maxid} weights, as the header says", len(weights))
+        raise bad_model(source, message("{maxid} weights, as the header says", maxid=maxid), len(weights))
     try:
         cost_factor = float(fields.get(b"cost-factor:", b"1"))
     except ValueError:
-        raise bad_model(source, "a number as cost-factor", fields[b"cost-factor:"][:40]) from None
+        raise bad_model(source, message("a number as cost-factor"), fields[b"cost-factor:"][:40]) from None
     labels, template = (tuple(part.split(b"\n")) for part in parts[1:3])
     return checked(CRFPPModel(labels, template, keys, ids, weights, xsize, cost_factor), source)
 
@@ -78,16 +83,22 @@ def _header(text: bytes, source: str) -> dict[bytes, bytes]:
     for line in text.split(b"\n"):
         name, _, value = line.replace(b"\t", b" ").partition(b" ")
         if not value:
-            raise bad_model(source, "a name and a value in each line of the header", repr(line)[1:60])
+            raise bad_model(source, message("a name and a value in each line of the header"), repr(line)[1:60])
         fields[name] = value
     if b"version:" in fields and _whole(fields[b"version:"], b"version:", source) // 100 != VERSION // 100:
-        raise bad_model(source, f"version {VERSION} of CRF++'s format", fields[b"version:"][:20].decode("latin-1"))
+        raise bad_model(
+            source,
+            message("version {version} of CRF++'s format", version=VERSION),
+            fields[b"version:"][:20].decode("latin-1"),
+        )
     return fields
 
 
 def _whole(value: bytes | None, name: bytes, source: str) -> int:
     if value is None or not re.fullmatch(rb"[0-9]{1,10}", value):
-        raise bad_model(source, f"a whole number as {name.decode().rstrip(':')}", "something else")
+        raise bad_model(
+            source, message("a whole number as {name}", name=name.decode().rstrip(":")), message("something else")
+        )
     return int(value)
 
 
@@ -96,10 +107,10 @@ def _features(text: bytes, source: str) -> tuple[tuple[bytes, ...], NDArray[np.i
     rows = [_FEATURE.fullmatch(line) for line in (text.split(b"\n") if text else ())]
     pairs = sorted((row[2], int(row[1])) for row in rows if row is not None)
     if None in rows or any(number >= 2**31 for _, number in pairs):
-        raise bad_model(source, "a number and a feature in each line", "something else")
+        raise bad_model(source, message("a number and a feature in each line"), message("something else"))
     keys = tuple(key for key, _ in pairs)
     if len(set(keys)) != len(keys):
-        raise bad_model(source, "each feature once", "one twice")
+        raise bad_model(source, message("each feature once"), message("one twice"))
     return keys, np.array([number for _, number in pairs], np.int32)
 
 
@@ -107,4 +118,4 @@ def _weights(text: bytes, source: str) -> Float64Array:
     try:
         return np.array(text.split(), np.float64)
     except ValueError:
-        raise bad_model(source, "a number a line as weights", "something else") from None
+        raise bad_model(source, message("a number a line as weights"), message("something else")) from None

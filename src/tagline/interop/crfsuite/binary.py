@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from tagline.errors import InputError, StorageError
 from tagline.interop.crfsuite.strings import read_strings, write_strings
+from tagline.messages import message
 from tagline.ragged import offsets_of
 from tagline.types import Float64Array, IntArray
 
@@ -31,7 +32,7 @@ CHUNK = struct.Struct("<4s2I")  # name, size, count
 FEATURE = np.dtype([("type", "<u4"), ("source", "<u4"), ("label", "<u4"), ("weight", "<f8")])
 STATE, TRANSITION = 0, 1
 
-_DAMAGED = "the file is damaged; copy it again or train the model anew"
+_DAMAGED = message("the file is damaged; copy it again or train the model anew")
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,14 +106,20 @@ def write_model(model: CRFsuiteModel) -> bytes:
         chunks.append(_references(name, begins[-1], rows, first, count, spare))
     size = begins[-1] + len(chunks[-1])
     if size >= 2**32:
-        raise InputError(f"model: expected a file of less than 4 GiB, as CRFsuite counts, got {size} bytes")
+        raise InputError("model: expected a file of less than 4 GiB, as CRFsuite counts, got {size} bytes", size=size)
     counts = 0, len(model.labels), len(model.attributes)
     return b"".join([HEADER.pack(MAGIC, size, TYPE, VERSION, *counts, *begins), *chunks])
 
 
 def bad_model(source: str, expected: str, got: object) -> StorageError:
     """Make the error for a file that is not as it should be."""
-    return StorageError(f"{source}: expected {expected}, got {got}; {_DAMAGED}")
+    return StorageError(
+        "{source}: expected {expected}, got {got}; {damaged}",
+        source=source,
+        expected=expected,
+        got=got,
+        damaged=_DAMAGED,
+    )
 
 
 # Reading.
@@ -120,24 +127,30 @@ def bad_model(source: str, expected: str, got: object) -> StorageError:
 
 def _header(file: bytes, source: str) -> tuple[int, int, tuple[int, ...]]:
     if len(file) < HEADER.size:
-        raise bad_model(source, f"a CRFsuite model of {HEADER.size} bytes or more", f"{len(file)}")
+        raise bad_model(source, message("a CRFsuite model of {size} bytes or more", size=HEADER.size), f"{len(file)}")
     magic, size, kind, version, _, num_labels, num_attributes, *places = HEADER.unpack_from(file)
     if magic != MAGIC or kind != TYPE:
-        raise bad_model(source, "a CRFsuite model (lCRF, FOMC)", f"{magic + kind!r}")
+        raise bad_model(source, message("a CRFsuite model (lCRF, FOMC)"), f"{magic + kind!r}")
     if version != VERSION:
-        raise bad_model(source, f"version {VERSION} of CRFsuite's format", version)
+        raise bad_model(source, message("version {version} of CRFsuite's format", version=VERSION), version)
     if size != len(file):
-        raise bad_model(source, f"{size} bytes, as the header says", len(file))
+        raise bad_model(source, message("{size} bytes, as the header says", size=size), len(file))
     return num_labels, num_attributes, tuple(places)
 
 
 def _chunk(file: bytes, place: int, name: bytes, source: str) -> int:
     """Check the head of a chunk at a place and return its count."""
     if place + CHUNK.size > len(file):
-        raise bad_model(source, f"the chunk {name.decode()} within {len(file)} bytes", f"its place {place}")
+        raise bad_model(
+            source,
+            message("the chunk {name} within {num_file} bytes", name=name.decode(), num_file=len(file)),
+            message("its place {place}", place=place),
+        )
     found, _, count = CHUNK.unpack_from(file, place)
     if found != name:
-        raise bad_model(source, f"the chunk {name.decode()} at byte {place}", f"{found!r}")
+        raise bad_model(
+            source, message("the chunk {name} at byte {place}", name=name.decode(), place=place), f"{found!r}"
+        )
     return int(count)
 
 
@@ -145,22 +158,26 @@ def _features(file: bytes, place: int, source: str) -> NDArray[Any]:
     count = _chunk(file, place, b"FEAT", source)
     first = place + CHUNK.size
     if first + count * FEATURE.itemsize > len(file):
-        raise bad_model(source, f"{count} features within {len(file)} bytes", "fewer bytes")
+        raise bad_model(
+            source,
+            message("{count} features within {num_file} bytes", count=count, num_file=len(file)),
+            message("fewer bytes"),
+        )
     features = np.frombuffer(file, FEATURE, count, first)
     if features["type"].max(initial=0) > TRANSITION:
-        raise bad_model(source, "features of type 0 and 1", features["type"].max())
+        raise bad_model(source, message("features of type 0 and 1"), features["type"].max())
     if not np.isfinite(features["weight"]).all():
-        raise bad_model(source, "finite weights", "others")
+        raise bad_model(source, message("finite weights"), message("others"))
     return features
 
 
 def _check_ids(features: NDArray[Any], num_sources: int, num_labels: int, place: str) -> None:
     for field, count in (("source", num_sources), ("label", num_labels)):
         if len(features) and features[field].max() >= count:
-            raise bad_model(place, f"ids below {count}", features[field].max())
+            raise bad_model(place, message("ids below {count}", count=count), features[field].max())
     keys = features["source"].astype(np.int64) * num_labels + features["label"]
     if not (keys[1:] > keys[:-1]).all() and len(np.unique(keys)) != len(keys):  # CRFsuite writes them in order
-        raise bad_model(place, "each pair once", "one twice")
+        raise bad_model(place, message("each pair once"), message("one twice"))
 
 
 def _check_references(
@@ -170,21 +187,23 @@ def _check_references(
     stated = _chunk(file, place, name, source)
     where, first = f"{source}: {name.decode()}", place + CHUNK.size
     if stated < count or first + 4 * count > len(file):
-        raise bad_model(where, f"{count} references", f"{stated} within {len(file)} bytes")
+        raise bad_model(
+            where, f"{count} references", message("{stated} within {num_file} bytes", stated=stated, num_file=len(file))
+        )
     begins = np.frombuffer(file, "<u4", count, first).astype(np.int64)
     if (begins % 4).any() or begins.max(initial=0) + 4 > len(file):
-        raise bad_model(where, f"multiples of 4 below {len(file)}", "other offsets")
+        raise bad_model(where, message("multiples of 4 below {num_file}", num_file=len(file)), message("other offsets"))
     numbers, rows = np.frombuffer(file, "<u4", len(file) // 4), begins // 4
     sizes = numbers[rows].astype(np.int64)
     if sizes.sum() != len(ids) or (rows + 1 + sizes > len(numbers)).any():
-        raise bad_model(where, f"references to {len(ids)} features", int(sizes.sum()))
+        raise bad_model(where, message("references to {num_ids} features", num_ids=len(ids)), int(sizes.sum()))
     edges = offsets_of(sizes)
     entries = np.arange(len(ids)) - np.repeat(edges[:-1] - rows - 1, sizes)
     referred = numbers[entries].astype(np.int64)
     order = np.argsort(referred, kind="stable")
     owners = np.repeat(np.arange(count), sizes)
     if not (np.array_equal(referred[order], ids) and np.array_equal(owners[order], sources)):
-        raise bad_model(where, "references to the features of each name", "others")
+        raise bad_model(where, message("references to the features of each name"), message("others"))
 
 
 # Writing.
@@ -202,9 +221,9 @@ def _sorted_rows(model: CRFsuiteModel) -> tuple[NDArray[Any], NDArray[Any]]:
         if not len(sources) == len(labels) == len(weights):
             raise InputError("model: expected features as arrays of one length, got others")
         if len(rows) and not (np.min(sources) >= 0 and np.max(sources) < count):
-            raise InputError(f"model: expected ids from 0 to {count - 1}, got others")
+            raise InputError("model: expected ids from 0 to {last}, got others", last=count - 1)
         if len(rows) and not (np.min(labels) >= 0 and np.max(labels) < L):
-            raise InputError(f"model: expected label ids from 0 to {L - 1}, got others")
+            raise InputError("model: expected label ids from 0 to {last}, got others", last=L - 1)
         if not np.isfinite(weights).all():
             raise InputError("model: expected finite weights, for CRFsuite knows no others, got -inf or NaN")
         rows["type"], rows["source"], rows["label"], rows["weight"] = kind, sources, labels, weights

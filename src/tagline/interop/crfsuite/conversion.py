@@ -12,6 +12,7 @@ import numpy as np
 from tagline.errors import InputError, StorageError
 from tagline.features.weights import Scorer
 from tagline.interop.crfsuite.binary import CRFsuiteModel, read_model, write_model
+from tagline.messages import message
 from tagline.models.crf.assembly import FeatureWeights, crf_of_weights
 from tagline.models.crf.estimator import CRF
 
@@ -25,7 +26,9 @@ def read_crf(data: bytes, source: str = "<bytes>") -> CRF:
     """
     model = read_model(data, source)
     if not model.labels:
-        raise StorageError(f"{source}: expected a model with labels, got none; it was trained on no sentences")
+        raise StorageError(
+            "{source}: expected a model with labels, got none; it was trained on no sentences", source=source
+        )
     return crf_of_model(model, f"read from {source}, a model of CRFsuite")
 
 
@@ -68,19 +71,32 @@ def _check_holdable(model: CRF) -> None:
     forbidden = rules is not None and not (rules.start.all() and rules.transitions.all() and rules.end.all())
     for is_so, expected, got, remedy in (
         (p.states is None, "names of attributes", "hashed ones", "hash_bits=None"),
-        (len(p.structure.edge_pairs) > 0, "no edge features", f"{len(p.structure.edge_pairs)}", "a plain template"),
-        (bool(np.any(p.part("start")) or np.any(p.part("end"))), "no start and end weights", "some", "start_end=False"),
+        (
+            len(p.structure.edge_pairs) > 0,
+            message("no edge features"),
+            f"{len(p.structure.edge_pairs)}",
+            message("a plain template"),
+        ),
+        (
+            bool(np.any(p.part("start")) or np.any(p.part("end"))),
+            message("no start and end weights"),
+            "some",
+            "start_end=False",
+        ),
         (forbidden, "no rules of a tag scheme", f"those of {p.scheme}", "scheme=None"),
         (model._first is not None, "one stage", "two", "stages=1"),
-        (p.order == 2, "no label triples", "a model of order 2", "order=1"),
+        (p.order == 2, "no label triples", message("a model of order 2"), "order=1"),
         (
             dictionary is not None and dictionary.priority != "feature",
-            "no dictionary that binds or fills labellings",
-            f"one of priority {getattr(dictionary, 'priority', None)!r}",
+            message("no dictionary that binds or fills labellings"),
+            message("one of priority {getattr!r}", getattr=getattr(dictionary, "priority", None)),
             "a dictionary of priority 'feature'",
         ),
     ):
         if is_so:
             raise InputError(
-                f"model: expected {expected}, as CRFsuite has it, got {got}; train the model with {remedy}"
+                "model: expected {expected}, as CRFsuite has it, got {got}; train the model with {remedy}",
+                expected=expected,
+                got=got,
+                remedy=remedy,
             )

@@ -63,7 +63,7 @@ def read_sentences(lines: Iterable[bytes], source: str) -> Iterator[LabelledItem
         try:
             _add_line(sentence, text)
         except InputError as error:
-            raise InputError(f"{source}:{number}: {error}") from None
+            raise InputError("{source}:{number}: {error}", source=source, number=number, error=error) from None
     if sentence.labels:
         yield sentence
 
@@ -73,7 +73,9 @@ def _decoded(line: bytes, source: str, number: int) -> str:
         return line.decode()
     except UnicodeDecodeError:
         raise InputError(
-            f"{source}:{number}: expected UTF-8, got other bytes; convert the file, for instance with iconv"
+            "{source}:{number}: expected UTF-8, got other bytes; convert the file, for instance with iconv",
+            source=source,
+            number=number,
         ) from None
 
 
@@ -86,7 +88,7 @@ def _add_line(sentence: LabelledItems, line: str) -> None:
         _declare(sentence, label, value, len(fields))
         return
     if value is not None:
-        raise InputError(f"expected a label, got {fields[0]!r:.60}; write \\: for a colon")
+        raise InputError("expected a label, got {got!r:.60}; write \\: for a colon", got=fields[0])
     sentence.labels.append(label)
     sentence.items.append(_item(fields[1:]) if ":" in line or "\\" in line else fields[1:])
 
@@ -111,7 +113,9 @@ def split_field(text: str) -> tuple[str, str | None]:
             return name, value if colon else None
     match = _FIELD.fullmatch(text)
     if match is None:
-        raise InputError(f"expected one colon, before a value, got {text!r:.60}; write \\: for a colon in a name")
+        raise InputError(
+            "expected one colon, before a value, got {text!r:.60}; write \\: for a colon in a name", text=text
+        )
     name, value = match.groups()
     return _ESCAPE.sub(r"\1", name), None if value is None else _ESCAPE.sub(r"\1", value)
 
@@ -124,15 +128,17 @@ def _number(text: str | None, part: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"expected a number after the colon, got {part!r:.60}; write \\: for a colon in a name")
+        raise InputError(
+            "expected a number after the colon, got {part!r:.60}; write \\: for a colon in a name", part=part
+        )
     return value
 
 
 def _declare(sentence: LabelledItems, name: str, value: str | None, fields: int) -> None:
     if name != "@weight" or fields > 1 or not value:
-        raise InputError(f"expected a line @weight:NUMBER, got {name!r:.60}; no label may begin with @")
+        raise InputError("expected a line @weight:NUMBER, got {name!r:.60}; no label may begin with @", name=name)
     if sentence.labels:
         raise InputError("expected @weight before the first token of a sentence, got it after")
     sentence.weight = _number(value, f"{name}:{value}")
     if sentence.weight < 0:
-        raise InputError(f"expected a weight of 0 or more, got {value}")
+        raise InputError("expected a weight of 0 or more, got {value}", value=value)

@@ -91,7 +91,9 @@ def learn(arguments: Sequence[str]) -> int:
         try:
             _train(trainer, chosen, num_groups, log)
         except pycrfsuite.CRFSuiteError as error:
-            raise TrainingError(f"crfsuite learn: expected training to end, got an error: {error}") from None
+            raise TrainingError(
+                "crfsuite learn: expected training to end, got an error: {error}", error=error
+            ) from None
         log.write(f"End time of the training: {_now()}\n\n")
     return 0
 
@@ -100,7 +102,11 @@ def _train(trainer: CommandTrainer, chosen: Chosen, num_groups: int, log: TextIO
     holdout = _count(chosen, "holdout") - 1
     if not chosen.has("cross-validate"):
         if holdout >= num_groups:
-            raise InputError(f"crfsuite learn: expected -e from 1 to {num_groups}, the groups, got {holdout + 1}")
+            raise InputError(
+                "crfsuite learn: expected -e from 1 to {num_groups}, the groups, got {holdout}",
+                num_groups=num_groups,
+                holdout=holdout + 1,
+            )
         trainer.train(chosen.last("model"), holdout)
         return
     if num_groups < 2:
@@ -114,21 +120,24 @@ def _train(trainer: CommandTrainer, chosen: Chosen, num_groups: int, log: TextIO
 def _algorithm(chosen: Chosen) -> str:
     name = chosen.last("algorithm", "lbfgs")
     if name not in ALGORITHMS:
-        raise InputError(f"crfsuite learn: expected -a {', '.join(ALGORITHMS)}, got {name!r:.60}")
+        raise InputError(
+            "crfsuite learn: expected -a {algorithms}, got {name!r:.60}", algorithms=", ".join(ALGORITHMS), name=name
+        )
     return ALGORITHMS[name]
 
 
 def _trainer(chosen: Chosen) -> CommandTrainer:
     """A trainer of the algorithm, with its parameters."""
     if (kind := chosen.last("type", "1d")) != "1d":
-        raise InputError(f"crfsuite learn: expected -t 1d, the only graph, got {kind!r:.60}")
+        raise InputError("crfsuite learn: expected -t 1d, the only graph, got {kind!r:.60}", kind=kind)
     trainer = CommandTrainer(_algorithm(chosen))
     for setting in chosen.values.get("set", ()):
         name, equals, value = setting.partition("=")
         if name not in trainer.params() or not equals:
             raise InputError(
-                f"crfsuite learn: expected -p NAME=VALUE, NAME one of {', '.join(trainer.params())}, "
-                f"got {setting!r:.60}"
+                "crfsuite learn: expected -p NAME=VALUE, NAME one of {params}, got {setting!r:.60}",
+                params=", ".join(trainer.params()),
+                setting=setting,
             )
         trainer.set(name, value)
     return trainer
@@ -224,7 +233,9 @@ def _count(chosen: Chosen, name: str) -> int:
         return 0
     text = chosen.last(name)
     if not text.isdecimal() or int(text) < 1:
-        raise InputError(f"crfsuite learn: expected a whole number of 1 or more for --{name}, got {text!r:.60}")
+        raise InputError(
+            "crfsuite learn: expected a whole number of 1 or more for --{name}, got {text!r:.60}", name=name, text=text
+        )
     return int(text)
 
 

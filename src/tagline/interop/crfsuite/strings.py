@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.errors import InputError, StorageError
+from tagline.messages import message
 from tagline.ragged import offsets_of
 
 MAGIC, MARK, TABLES = b"CQDB", 0x62445371, 256
 HEAD = struct.Struct("<4s5I")
 RECORD = struct.Struct("<2I")  # id, length
 
-_DAMAGED = "the file is damaged; copy it again or train the model anew"
+_DAMAGED = message("the file is damaged; copy it again or train the model anew")
 _BLOCK = 12  # bytes that the hash takes at once
 
 
@@ -37,25 +38,37 @@ def read_strings(file: bytes, place: int, count: int, where: str) -> tuple[str, 
         where: what the names are, for messages.
     """
     if place + HEAD.size > len(file):
-        raise _bad(where, f"a string table within {len(file)} bytes", f"its place {place}")
+        raise _bad(
+            where,
+            message("a string table within {num_file} bytes", num_file=len(file)),
+            message("its place {place}", place=place),
+        )
     magic, size, _, mark, length, offset = HEAD.unpack_from(file, place)
     if magic != MAGIC or mark != MARK:
-        raise _bad(where, "a string table (CQDB)", f"{magic!r} and {mark:#x}")
+        raise _bad(where, message("a string table (CQDB)"), message("{magic!r} and {mark:#x}", magic=magic, mark=mark))
     if size < HEAD.size or place + size > len(file):
-        raise _bad(where, f"a string table within {len(file)} bytes", f"{size} bytes at {place}")
+        raise _bad(
+            where,
+            message("a string table within {num_file} bytes", num_file=len(file)),
+            message("{size} bytes at {place}", size=size, place=place),
+        )
     if length < count or (count and offset + 4 * count > size):
-        raise _bad(where, f"a list of {count} names", f"{length} at {offset} of {size} bytes")
+        raise _bad(
+            where,
+            message("a list of {count} names", count=count),
+            message("{length} at {offset} of {size} bytes", length=length, offset=offset, size=size),
+        )
     records = np.frombuffer(file, "<u4", count, place + offset).astype(np.int64) if count else np.empty(0, np.int64)
     if count and records.max() + RECORD.size > size:
-        raise _bad(where, f"records within {size} bytes", int(records.max()))
+        raise _bad(where, message("records within {size} bytes", size=size), int(records.max()))
     table = np.frombuffer(file, np.uint8, size, place)
     heads = table[records[:, None] + np.arange(RECORD.size)].view("<u4").astype(np.int64)  # [count, 2]
     ids, lengths = heads[:, 0], heads[:, 1]
     if not np.array_equal(ids, np.arange(count)):
-        raise _bad(where, "names listed by id", "others")
+        raise _bad(where, message("names listed by id"), message("others"))
     # Together they must fit: names that overlap could ask for any amount of memory.
     if (lengths < 1).any() or lengths.sum() > size or (records + RECORD.size + lengths > size).any():
-        raise _bad(where, f"names within {size} bytes", "longer ones")
+        raise _bad(where, message("names within {size} bytes", size=size), message("longer ones"))
     begins = place + records + RECORD.size
     return _decoded([file[a:b] for a, b in zip(begins.tolist(), (begins + lengths).tolist(), strict=True)], where)
 
@@ -63,16 +76,18 @@ def read_strings(file: bytes, place: int, count: int, where: str) -> tuple[str, 
 def _decoded(keys: list[bytes], where: str) -> tuple[str, ...]:
     joined = b"".join(keys)
     if joined.count(b"\0") != len(keys) or not all(key.endswith(b"\0") for key in keys):
-        raise _bad(where, "names that end with their only NUL", "others")
+        raise _bad(where, message("names that end with their only NUL"), message("others"))
     try:
         names = tuple(joined.decode().split("\0")[:-1])
     except UnicodeDecodeError as error:
         wrong = error.object[max(0, error.start - 20) : error.start + 20]
         raise StorageError(
-            f"{where}: expected names in UTF-8, got {wrong!r}; train the model on data in UTF-8"
+            "{where}: expected names in UTF-8, got {wrong!r}; train the model on data in UTF-8",
+            where=where,
+            wrong=wrong,
         ) from None
     if len(set(names)) != len(names):
-        raise _bad(where, "each name once", "one twice")
+        raise _bad(where, message("each name once"), message("one twice"))
     return names
 
 
@@ -80,14 +95,16 @@ def write_strings(names: Sequence[str], kind: str) -> bytes:
     """Return the table of names whose ids are their positions."""
     keys = [_encoded(name, kind) for name in names]
     if len(set(keys)) != len(keys):
-        raise InputError(f"{kind}: expected each name once, got one twice")
+        raise InputError("{kind}: expected each name once, got one twice", kind=kind)
     places = HEAD.size + 8 * TABLES + offsets_of(np.array([RECORD.size + len(key) for key in keys], np.int64))
     records = b"".join(RECORD.pack(number, len(key)) + key for number, key in enumerate(keys))
     slots, tables = _hashed(hashes_of(keys), places[:-1].tolist(), int(places[-1]))
     listed = int(places[-1]) + slots.nbytes
     size = listed + 4 * len(keys)
     if size >= 2**32:
-        raise InputError(f"{kind}: expected names of less than 4 GiB, as CRFsuite counts, got {size} bytes")
+        raise InputError(
+            "{kind}: expected names of less than 4 GiB, as CRFsuite counts, got {size} bytes", kind=kind, size=size
+        )
     head = HEAD.pack(MAGIC, size, 0, MARK, len(keys), listed if keys else 0)
     return b"".join([head, tables.tobytes(), records, slots.tobytes(), places[:-1].astype("<u4").tobytes()])
 
@@ -96,9 +113,15 @@ def _encoded(name: str, kind: str) -> bytes:
     try:
         key = name.encode()
     except UnicodeEncodeError:
-        raise InputError(f"{kind}: expected Unicode text, got {name!r} with a lone surrogate") from None
+        raise InputError(
+            "{kind}: expected Unicode text, got {name!r} with a lone surrogate", kind=kind, name=name
+        ) from None
     if b"\0" in key:
-        raise InputError(f"{kind}: expected names without NUL, at which CRFsuite ends them, got {name!r}; rename it")
+        raise InputError(
+            "{kind}: expected names without NUL, at which CRFsuite ends them, got {name!r}; rename it",
+            kind=kind,
+            name=name,
+        )
     return key + b"\0"
 
 
@@ -173,4 +196,6 @@ def _turned(x: NDArray[np.uint32], bits: int) -> NDArray[np.uint32]:
 
 
 def _bad(where: str, expected: str, got: object) -> StorageError:
-    return StorageError(f"{where}: expected {expected}, got {got}; {_DAMAGED}")
+    return StorageError(
+        "{where}: expected {expected}, got {got}; {damaged}", where=where, expected=expected, got=got, damaged=_DAMAGED
+    )

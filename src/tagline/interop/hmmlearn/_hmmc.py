@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline import chain as engine
+from tagline.messages import message
 from tagline.models.hmm.emissions.discrete import log
 from tagline.types import Chain, Float64Array, IntArray
 
@@ -44,7 +45,7 @@ def forward_scaling(
     log_prob, alpha = forward_log(startprob, transmat, log(np.asarray(frameprob, np.float64)))
     totals = _log_sums(alpha)
     if not np.isfinite(totals).all():
-        raise ValueError("forward pass underflowed; the observations have probability 0")
+        raise ValueError(message("forward pass underflowed; the observations have probability 0"))
     return log_prob, np.exp(alpha - totals[:, None]), np.exp(-np.diff(totals, prepend=0.0))
 
 

@@ -15,6 +15,7 @@ from tagline.errors import InputError
 from tagline.interop.hmmlearn.estimator import AbstractHMM
 from tagline.interop.hmmlearn.markov import BaseHMM, most_probable
 from tagline.interop.hmmlearn.utils import normalize
+from tagline.messages import message
 from tagline.models.hmm.emissions.discrete import log
 from tagline.training.expectations import symbol_expectations
 from tagline.types import Float64Array, IntArray
@@ -27,13 +28,15 @@ class Symbolic(AbstractHMM):
 
     def _check_and_set_n_features(self, X: Any) -> None:
         if not np.issubdtype(X.dtype, np.integer):
-            raise InputError(f"X: expected numbers of symbols, whole ones, got {X.dtype}")
+            raise InputError("X: expected numbers of symbols, whole ones, got {dtype}", dtype=X.dtype)
         if X.min() < 0:
-            raise InputError(f"X: expected numbers of symbols of 0 or more, got {X.min()}")
+            raise InputError("X: expected numbers of symbols of 0 or more, got {min}", min=X.min())
         if self.n_features is None:
             self.n_features = int(X.max()) + 1
         elif X.max() >= self.n_features:
-            raise InputError(f"X: expected symbols up to {self.n_features - 1}, as n_features says, got {X.max()}")
+            raise InputError(
+                "X: expected symbols up to {last}, as n_features says, got {max}", last=self.n_features - 1, max=X.max()
+            )
 
     def _get_n_fit_scalars_per_param(self) -> dict[str, int] | None:
         K, V = self.n_components, self.n_features
@@ -144,7 +147,10 @@ class CategoricalHMM(Symbolic, BaseHMM):
         plain = type(self)._accumulate_sufficient_statistics is BaseHMM._accumulate_sufficient_statistics
         if not plain or not self._scores_as(Symbolic):
             raise NotImplementedError(
-                f"{type(self).__name__} scores or counts symbols in its own way; derive the class from BaseHMM"
+                message(
+                    "{type} scores or counts symbols in its own way; derive the class from BaseHMM",
+                    type=type(self).__name__,
+                )
             )
         expected = symbol_expectations(self._symbol_chain(values, offsets))
         assert expected.emissions is not None
@@ -163,7 +169,9 @@ def one_column(X: NDArray[Any], offsets: IntArray) -> tuple[NDArray[Any], IntArr
     """Return symbols as ``[N, 1]``; rows of several, which hmmlearn calls deprecated, are read from left to right."""
     if X.shape[1] == 1:
         return X, offsets
-    warnings.warn("X: expected shape [n_samples, 1]; other shapes are deprecated", DeprecationWarning, stacklevel=4)
+    warnings.warn(
+        message("X: expected shape [n_samples, 1]; other shapes are deprecated"), DeprecationWarning, stacklevel=4
+    )
     return X.reshape(-1, 1), offsets * X.shape[1]
 
 
@@ -171,4 +179,9 @@ def check_table(name: str, table: NDArray[Any], n_components: int, n_features: i
     """Raise unless a table has a row for each state and a column for each symbol or dimension."""
     if table.shape != (n_components, n_features):
         wanted = [n_components, n_features]
-        raise InputError(f"{name}: expected shape {wanted}, n_components by n_features, got {list(table.shape)}")
+        raise InputError(
+            "{name}: expected shape {wanted}, n_components by n_features, got {shape}",
+            name=name,
+            wanted=wanted,
+            shape=list(table.shape),
+        )

@@ -32,11 +32,15 @@ def stored_covars(covars: ArrayLike, covariance_type: str, n_components: int) ->
     if values.ndim != axes or (covariance_type != "tied" and len(values) != n_components):
         shape = {"spherical": "[K]", "diag": "[K, D]", "full": "[K, D, D]", "tied": "[D, D]"}[covariance_type]
         raise InputError(
-            f"covars_: expected {shape} for {covariance_type!r} and K = {n_components}, got {list(values.shape)}"
+            "covars_: expected {shape} for {covariance_type!r} and K = {n_components}, got {got}",
+            shape=shape,
+            covariance_type=covariance_type,
+            n_components=n_components,
+            got=list(values.shape),
         )
     if covariance_type in ("spherical", "diag"):
         if not (values > 0).all():
-            raise InputError(f"covars_: expected positive variances, got {values.min():g}")
+            raise InputError("covars_: expected positive variances, got {min:g}", min=values.min())
     elif not np.allclose(values, np.swapaxes(values, -1, -2)) or not (np.linalg.eigvalsh(values) > 0).all():
         raise InputError("covars_: expected symmetric matrices with positive eigenvalues, got others")
     return values
@@ -46,7 +50,11 @@ def _one_each(values: Float64Array, n_components: int) -> Float64Array:
     """Return one variance for each state, from an array of any shape that has no more than that in it."""
     rows = values.reshape(n_components, -1) if values.size and values.size % n_components == 0 else values[None]
     if len(rows) != n_components or not (rows == rows[:, :1]).all():
-        raise InputError(f"covars_: expected one variance for each of {n_components} states, got {values.shape}")
+        raise InputError(
+            "covars_: expected one variance for each of {n_components} states, got {shape}",
+            n_components=n_components,
+            shape=values.shape,
+        )
     return rows[:, 0].copy()
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tagline.interop.hmmlearn.estimator import AbstractHMM
 from tagline.interop.hmmlearn.markov import BaseHMM
+from tagline.messages import message
 from tagline.models.hmm.baum_welch import Problem
 from tagline.models.hmm.emissions import Emission
 from tagline.models.hmm.parameters import HMMParameters
@@ -56,8 +57,11 @@ class EmittingHMM(BaseHMM):
     def _do_estep(self, X: Any, lengths: Any) -> tuple[dict[str, Any], float]:
         if type(self)._accumulate_sufficient_statistics is not BaseHMM._accumulate_sufficient_statistics:
             raise NotImplementedError(
-                f"{type(self).__name__} defines _accumulate_sufficient_statistics, but the sums of built-in emissions "
-                "are the engine's; define _do_mstep, or derive the class from BaseHMM"
+                message(
+                    "{type} defines _accumulate_sufficient_statistics, but the sums of built-in emissions are the "
+                    "engine's; define _do_mstep, or derive the class from BaseHMM",
+                    type=type(self).__name__,
+                )
             )
         offsets = self._offsets(X, lengths)
         problem = self._problem(self._values(X), offsets)

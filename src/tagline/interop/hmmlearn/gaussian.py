@@ -108,7 +108,11 @@ class GaussianHMM(EmittingHMM):
         self.means_ = np.asarray(self.means_)
         if self.means_.ndim != 2 or len(self.means_) != self.n_components:
             shape = list(self.means_.shape)
-            raise InputError(f"means_: expected shape [{self.n_components}, n_features], got {shape}")
+            raise InputError(
+                "means_: expected shape [{n_components}, n_features], got {shape}",
+                n_components=self.n_components,
+                shape=shape,
+            )
         self.n_features = self.means_.shape[1]
 
     def _get_n_fit_scalars_per_param(self) -> dict[str, int]:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 from tagline.errors import InputError
 from tagline.interop.hmmlearn import _hmmc
 from tagline.interop.hmmlearn.estimator import AbstractHMM
+from tagline.messages import message
 from tagline.models.hmm.emissions.discrete import log
 from tagline.training.expectations import expectations
 from tagline.types import Float64Array
@@ -81,7 +82,9 @@ class BaseHMM(AbstractHMM):
         self._check()
         counts = self._get_n_fit_scalars_per_param()
         if counts is None:
-            raise NotImplementedError(f"{type(self).__name__} has to define _get_n_fit_scalars_per_param")
+            raise NotImplementedError(
+                message("{type} has to define _get_n_fit_scalars_per_param", type=type(self).__name__)
+            )
         return sum(counts.values())
 
     def _init(self, X: Any, lengths: Any = None) -> None:
@@ -98,14 +101,23 @@ class BaseHMM(AbstractHMM):
         for name, shape in (("startprob_", (K,)), ("transmat_", (K, K))):
             values = np.asarray(getattr(self, name))
             if values.shape != shape:
-                raise InputError(f"{name}: expected shape {list(shape)}, for n_components, got {list(values.shape)}")
+                raise InputError(
+                    "{name}: expected shape {shape}, for n_components, got {got}",
+                    name=name,
+                    shape=list(shape),
+                    got=list(values.shape),
+                )
             setattr(self, name, values)
             self._check_sum_1(name)
 
     def _check_sum_1(self, name: str) -> None:
         sums = getattr(self, name).sum(axis=-1)
         if not np.allclose(sums, 1):
-            raise InputError(f"{name}: expected probabilities that sum to 1, got {np.array2string(sums, precision=6)}")
+            raise InputError(
+                "{name}: expected probabilities that sum to 1, got {array2string}",
+                name=name,
+                array2string=np.array2string(sums, precision=6),
+            )
 
     def _do_estep(self, X: Any, lengths: Any) -> tuple[dict[str, Any], float]:
         offsets = self._offsets(X, lengths)

@@ -140,7 +140,9 @@ class GMMHMM(EmittingHMM):
         shapes = {"weights_": (K, M), "means_": (K, M, D), "covars_": (K, *covars_shape(self.covariance_type, M, D))}
         for name, shape in shapes.items():
             if (got := getattr(self, name).shape) != shape:
-                raise InputError(f"{name}: expected shape {list(shape)}, got {list(got)}")
+                raise InputError(
+                    "{name}: expected shape {shape}, got {got}", name=name, shape=list(shape), got=list(got)
+                )
         self._check_sum_1("weights_")
         self._emission()
 

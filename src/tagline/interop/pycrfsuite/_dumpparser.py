@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from tagline.messages import message
+
 
 @dataclass(eq=False)
 class ParsedDump:
@@ -53,13 +55,13 @@ class CRFsuiteDumpParser:
         elif text and self.state is not None:
             self._sections[self.state](text)
         elif text:
-            raise ValueError(f"dump: expected a line within a section, got {text!r}")
+            raise ValueError(message("dump: expected a line within a section, got {text!r}", text=text))
 
 
 def _entry(line: str) -> tuple[str, str]:
     key, colon, value = line.partition(": ")
     if not colon:
-        raise ValueError(f"dump: expected key: value, got {line!r}")
+        raise ValueError(message("dump: expected key: value, got {line!r}", line=line))
     return key, value
 
 
@@ -70,4 +72,4 @@ def _weight(line: str) -> tuple[tuple[str, str], float]:
     try:
         return (name, label), float(number if arrow else "")
     except ValueError:
-        raise ValueError(f"dump: expected (type) name --> label: weight, got {line!r}") from None
+        raise ValueError(message("dump: expected (type) name --> label: weight, got {line!r}", line=line)) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tagline import compiled
+from tagline.messages import message
 
 compiled.require()
 if TYPE_CHECKING:
@@ -30,4 +31,4 @@ class ItemSequence(_ItemSequence):
         return f"<ItemSequence of size {len(self)}>"
 
     def __reduce__(self) -> Any:
-        raise TypeError("ItemSequence: expected something that can be pickled, got what only memory holds")
+        raise TypeError(message("ItemSequence: expected something that can be pickled, got what only memory holds"))

@@ -12,14 +12,15 @@ import numpy as np
 
 from tagline import compiled
 from tagline.interop.pycrfsuite.training_task import Stopwatch, TrainingTask
+from tagline.messages import message
 from tagline.training.run import norm
 from tagline.types import Float64Array, IntArray
 
 NAMES = {"averaged-perceptron": "ap", "passive-aggressive": "pa", "arow": "arow"}
 TITLES = {
-    "averaged-perceptron": "Averaged perceptron",
-    "passive-aggressive": "Passive Aggressive",
-    "arow": "Adaptive Regularization of Weights (AROW)",
+    "averaged-perceptron": message("Averaged perceptron"),
+    "passive-aggressive": message("Passive Aggressive"),
+    "arow": message("Adaptive Regularization of Weights (AROW)"),
 }
 
 

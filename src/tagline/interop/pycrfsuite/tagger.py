@@ -21,6 +21,7 @@ from tagline.features.vocabulary import Vocabulary
 from tagline.interop.crfsuite.binary import MAGIC, CRFsuiteModel, read_model
 from tagline.interop.crfsuite.dump import dump_lines, header_of
 from tagline.interop.pycrfsuite._dumpparser import ParsedDump
+from tagline.messages import message
 from tagline.ragged import row_offsets
 from tagline.types import Chain, Float64Array, FloatArray
 
@@ -124,11 +125,13 @@ class Tagger:
 
     def _dumped(self) -> _Opened:
         if self._model is None:
-            raise RuntimeError("Tagger is closed")
+            raise RuntimeError(message("Tagger is closed"))
         return self._model
 
     def __reduce__(self) -> Any:
-        raise TypeError("Tagger: expected something that can be pickled, got an open model; pickle its file's bytes")
+        raise TypeError(
+            message("Tagger: expected something that can be pickled, got an open model; pickle its file's bytes")
+        )
 
 
 class _Opened:
@@ -142,11 +145,15 @@ class _Opened:
 
     def __init__(self, data: bytes, source: str) -> None:
         if not isinstance(data, bytes):
-            raise TypeError(f"value: expected bytes, got {type(data).__name__}")
+            raise TypeError(message("value: expected bytes, got {type}", type=type(data).__name__))
         if data[: len(MAGIC)] != MAGIC:
-            raise InputError(f"Invalid model file {source!r}: expected one of CRFsuite, which begins with lCRF")
+            raise InputError(
+                "Invalid model file {source!r}: expected one of CRFsuite, which begins with lCRF", source=source
+            )
         if len(data) <= HEADER_BYTES:
-            raise InputError(f"Model file {source!r} doesn't have a complete header: expected more than 48 bytes")
+            raise InputError(
+                "Model file {source!r} doesn't have a complete header: expected more than 48 bytes", source=source
+            )
         self.data, self.model = data, read_model(data, source)
         self.core: Any = _tagger_of(self.model) if self.model.labels else _NoLabels()
         self.chain: Chain | None = None
@@ -162,7 +169,9 @@ class _Opened:
         if T == 0:
             return 0.0
         if len(yseq) != T:
-            raise InputError(f"The numbers of items and labels differ: |x| = {T}, |y| = {len(yseq)}")
+            raise InputError(
+                "The numbers of items and labels differ: |x| = {T}, |y| = {num_yseq}", T=T, num_yseq=len(yseq)
+            )
         labels, chain = [self._number(label) for label in yseq], self._chain()
         return float(np.exp(engine.score(chain, labels) - engine.log_partition(chain)).item())
 
@@ -171,7 +180,7 @@ class _Opened:
         if T == 0:
             return 0.0
         if not 0 <= pos < T:
-            raise InputError(f"The position, {pos} is out of range of {T}")
+            raise InputError("The position, {pos} is out of range of {T}", pos=pos, T=T)
         number = self._number(label)
         if self.marginals is None:
             self.marginals = engine.marginals(self._chain()).nodes
@@ -180,7 +189,7 @@ class _Opened:
     def _number(self, label: str) -> int:
         number = self._numbers.get(label)
         if number is None:
-            raise RuntimeError(f"Failed to convert into label identifier: {label}")
+            raise RuntimeError(message("Failed to convert into label identifier: {label}", label=label))
         return number
 
     def _chain(self) -> Chain:

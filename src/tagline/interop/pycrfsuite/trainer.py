@@ -23,6 +23,7 @@ from tagline.interop.pycrfsuite.online import learn_online
 from tagline.interop.pycrfsuite.training_groups import LabelledSentences
 from tagline.interop.pycrfsuite.training_parameters import ALGORITHMS, ALIASES, GIVEN, TrainingParameters
 from tagline.interop.pycrfsuite.training_task import Stopwatch, TrainingTask
+from tagline.messages import message
 from tagline.types import Float64Array
 from tagline.writing import open_new
 
@@ -84,7 +85,10 @@ class BaseTrainer:
         name = ALIASES.get(name, name)
         if name not in ALGORITHMS or type != "crf1d":
             raise InputError(
-                f"Bad arguments: algorithm={name!r}, type={type!r}; expected one of {', '.join(ALGORITHMS)}, and crf1d"
+                "Bad arguments: algorithm={name!r}, type={type!r}; expected one of {algorithms}, and crf1d",
+                name=name,
+                type=type,
+                algorithms=", ".join(ALGORITHMS),
             )
         self._parameters = TrainingParameters(name)
 
@@ -128,7 +132,7 @@ class BaseTrainer:
         """
         path = os.fspath(model)
         if path and not os.path.isdir(os.path.dirname(path) or "."):
-            raise FileNotFoundError(2, "expected a folder that exists, got none", os.path.dirname(path))
+            raise FileNotFoundError(2, message("expected a folder that exists, got none"), os.path.dirname(path))
         self._before_train()
         if holdout >= 0:
             self.message(f"Holdout group: {holdout + 1}\n")
@@ -191,7 +195,7 @@ class BaseTrainer:
         tell("\n")
 
     def __reduce__(self) -> Any:
-        raise TypeError("Trainer: expected something that can be pickled, got what only memory holds")
+        raise TypeError(message("Trainer: expected something that can be pickled, got what only memory holds"))
 
 
 def _no_evaluation(weights: Float64Array) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tagline import compiled
 from tagline.errors import InputError
 from tagline.features.attributes import Attributes, Features
+from tagline.messages import message
 from tagline.models.crf.chains import take_sentences
 from tagline.ragged import offsets_of
 from tagline.types import BoolArray, Float64Array
@@ -98,9 +99,13 @@ def _text(label: object) -> str:
     if isinstance(label, bytes):
         return label.decode()
     if not isinstance(label, str):
-        raise TypeError(f"yseq: expected strings, got {type(label).__name__} {label!r:.60}")
+        raise TypeError(
+            message("yseq: expected strings, got {type} {label!r:.60}", type=type(label).__name__, label=label)
+        )
     return label
 
 
 def _unequal(items: int, labels: int) -> InputError:
-    return InputError(f"The numbers of items and labels differ: |x| = {items}, |y| = {labels}")
+    return InputError(
+        "The numbers of items and labels differ: |x| = {items}, |y| = {labels}", items=items, labels=labels
+    )

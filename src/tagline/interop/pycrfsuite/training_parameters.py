@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tagline.errors import InputError
+from tagline.messages import message
 
 MOST = 2**31 - 1
 
@@ -31,8 +32,8 @@ class Parameter:
                 return int(number)
             return self.kind(text)
         except (ValueError, OverflowError):
-            wanted = "a whole number" if self.kind is int else "a number"
-            raise InputError(f"{name}: expected {wanted}, got {text!r}") from None
+            wanted = message("a whole number") if self.kind is int else message("a number")
+            raise InputError("{name}: expected {wanted}, got {text!r}", name=name, wanted=wanted, text=text) from None
 
 
 def _whole(default: int, text: str) -> Parameter:
@@ -135,7 +136,11 @@ class TrainingParameters:
         """Return a parameter, or raise."""
         if name not in self._table:
             raise InputError(
-                f"Parameter not found: {name} = {value}; those of {self.algorithm} are {', '.join(self._table)}"
+                "Parameter not found: {name} = {value}; those of {algorithm} are {table}",
+                name=name,
+                value=value,
+                algorithm=self.algorithm,
+                table=", ".join(self._table),
             )
         return self._table[name]
 

@@ -21,6 +21,7 @@ from tagline.interop.sklearn_crfsuite.compat import BaseEstimator
 from tagline.interop.sklearn_crfsuite.metrics import flat_accuracy_score
 from tagline.interop.sklearn_crfsuite.model_files import FileResource
 from tagline.interop.sklearn_crfsuite.trainer import LinePerIterationTrainer
+from tagline.messages import message
 
 # Settings of the estimator that are parameters of CRFsuite under other names.
 NAMES = {
@@ -138,7 +139,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             X_dev, y_dev: sentences to be scored after each pass; both or none.
         """
         if (X_dev is None) != (y_dev is None):
-            raise ValueError("Pass both X_dev and y_dev to use the holdout data")
+            raise ValueError(message("Pass both X_dev and y_dev to use the holdout data"))
         trainer = self._trainer()
         _append(trainer, X, y, (), "X, y")
         if X_dev is not None:
@@ -227,7 +228,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     def _fitted(self) -> Any:
         if self.tagger_ is None:
-            raise NotFittedError("CRF: expected a model, got none; call fit, or pass model_filename")
+            raise NotFittedError(message("CRF: expected a model, got none; call fit, or pass model_filename"))
         return self.tagger_
 
     def _trainer(self) -> Any:
@@ -254,5 +255,5 @@ def _append(trainer: Any, X: Iterable[Any], y: Iterable[Any], group: tuple[int, 
     for b, (xseq, yseq) in enumerate(zip_longest(X, y, fillvalue=end)):
         if xseq is end or yseq is end:
             more, fewer = names.split(", ") if yseq is end else names.split(", ")[::-1]
-            raise InputError(f"{fewer}: expected as many sentences as {more} has, got {b}")
+            raise InputError("{fewer}: expected as many sentences as {more} has, got {b}", fewer=fewer, more=more, b=b)
         trainer.append(xseq, yseq, *group)

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 from tagline.checks import shown_value
 from tagline.errors import StorageError
+from tagline.messages import message
 
 Global: TypeAlias = tuple[str, str]
 """A module and a name in it."""
@@ -79,15 +80,20 @@ def read_inert(data: bytes, source: str, allowed: Collection[Global]) -> Any:
             for number, (opcode, argument, _) in enumerate(pickletools.genops(data)):
                 if number >= MOST_OPCODES:
                     raise _RefusedError(
-                        f"the pickle has more than {MOST_OPCODES:,} opcodes; set training_log_ to None and pickle the "
-                        "CRF again"
+                        message(
+                            "the pickle has more than {most_opcodes:,} opcodes; set training_log_ to None and "
+                            "pickle the CRF again",
+                            most_opcodes=MOST_OPCODES,
+                        )
                     )
                 walk.take(opcode.name, argument)
         return walk.pop()
     except _RefusedError as reason:
-        raise StorageError(f"{source}: {reason}") from None
+        raise StorageError("{source}: {reason}", source=source, reason=reason) from None
     except (ValueError, IndexError, KeyError, struct.error, OverflowError) as error:
-        raise StorageError(f"{source}: expected a whole pickle, got a damaged one ({error!s:.80})") from None
+        raise StorageError(
+            "{source}: expected a whole pickle, got a damaged one ({error!s:.80})", source=source, error=error
+        ) from None
 
 
 class _Walk:
@@ -109,7 +115,9 @@ class _Walk:
         elif opcode in _ACTIONS:
             _ACTIONS[opcode](self, argument)
         else:
-            raise _RefusedError(f"expected a pickle of plain values and objects, got the opcode {opcode}")
+            raise _RefusedError(
+                message("expected a pickle of plain values and objects, got the opcode {opcode}", opcode=opcode)
+            )
 
     def pop(self) -> Any:
         """Take the topmost value."""
@@ -164,7 +172,9 @@ class _Walk:
 
     def _set_all(self, values: list[Any]) -> None:
         if not all(isinstance(key, str) and len(key) <= LONGEST_KEY for key in values[::2]):
-            raise _RefusedError(f"a key of a dict is not a string of up to {LONGEST_KEY:,} characters")
+            raise _RefusedError(
+                message("a key of a dict is not a string of up to {longest_key:,} characters", longest_key=LONGEST_KEY)
+            )
         self._top(dict).update(zip(values[::2], values[1::2], strict=True))
 
     def _global(self, name: str) -> None:
@@ -176,27 +186,32 @@ class _Walk:
 
     def _name(self, module: Any, name: Any) -> None:
         if not (isinstance(module, str) and isinstance(name, str)):  # not shown: they may be as deep as the stream
-            raise _RefusedError("what stands for a class is not its name")
+            raise _RefusedError(message("what stands for a class is not its name"))
         if (module, name) not in self._allowed:
             raise _RefusedError(
-                "expected a CRF of sklearn-crfsuite and nothing else, got a pickle that names "
-                f"{shown_value(f'{module:.60}.{name:.60}')[1:-1]}, which was not imported; pickle the CRF by itself"
+                message(
+                    "expected a CRF of sklearn-crfsuite and nothing else, got a pickle that names {value}, which "
+                    "was not imported; pickle the CRF by itself",
+                    value=shown_value(f"{module:.60}.{name:.60}")[1:-1],
+                )
             )
         self._stack.append(_Name((module, name)))
 
     def _make(self, _: Any) -> None:
         arguments, what = self._stack.pop(), self._stack.pop()
         if not isinstance(arguments, tuple) or not isinstance(what, _Name):
-            raise _RefusedError("expected a name and arguments for an object, got others")
+            raise _RefusedError(message("expected a name and arguments for an object, got others"))
         self._stack.append(self._bytes_of(arguments) if what.of == ENCODE else Made(what.of, arguments))
 
     def _bytes_of(self, arguments: tuple[Any, ...]) -> bytes:
         """Encode text as protocol 2 wants it; a text that is made into bytes again and again is refused."""
         if len(arguments) != 2 or not isinstance(arguments[0], str) or arguments[1] != "latin1":
-            raise _RefusedError("bytes are not encoded as Latin-1")
+            raise _RefusedError(message("bytes are not encoded as Latin-1"))
         self._affordable -= len(arguments[0])
         if self._affordable < 0:
-            raise _RefusedError("the pickle makes more bytes than it has; it is damaged, or made to fill memory")
+            raise _RefusedError(
+                message("the pickle makes more bytes than it has; it is damaged, or made to fill memory")
+            )
         return arguments[0].encode("latin1")
 
     def _build(self, _: Any) -> None:
@@ -206,7 +221,11 @@ class _Walk:
     def _top(self, kind: type[Any]) -> Any:
         if not isinstance(self._stack[-1], kind):
             raise _RefusedError(
-                f"expected a {kind.__name__.lower()} to go on with, got {type(self._stack[-1]).__name__}"
+                message(
+                    "expected a {kind} to go on with, got {type}",
+                    kind=kind.__name__.lower(),
+                    type=type(self._stack[-1]).__name__,
+                )
             )
         return self._stack[-1]
 

@@ -11,6 +11,8 @@ import os
 import tempfile
 from typing import Any
 
+from tagline.messages import message
+
 DATA = "__FILE_RESOURCE_DATA__"  # where the state of a pickle has the bytes of the file
 
 
@@ -39,7 +41,7 @@ class FileResource:
         if self.name is not None:
             return
         if not self.auto:
-            raise ValueError("File name is not provided")
+            raise ValueError(message("File name is not provided"))
         self.fd, self.name = tempfile.mkstemp(self.suffix, self.prefix)
 
     def cleanup(self) -> None:

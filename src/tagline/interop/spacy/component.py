@@ -23,6 +23,7 @@ from tagline.errors import InputError
 from tagline.interop.spacy.docs import declare, sentences_of, set_entities, set_tags
 from tagline.interop.spacy.examples import ATTRIBUTES, TASKS, check_columns, learned, references
 from tagline.interop.spacy.predictions import Worker
+from tagline.messages import message
 from tagline.models.contract import Model
 from tagline.models.files import load, loads
 
@@ -75,7 +76,7 @@ class TaglineComponent(Pipe):
         check_choice("task", task, TASKS)
         check_choice("attribute", attribute, ATTRIBUTES)
         check_switch("overwrite", overwrite)
-        check_number("min_probability", min_probability, least=0, most=1, wanted="a number from 0 to 1")
+        check_number("min_probability", min_probability, least=0, most=1, wanted=message("a number from 0 to 1"))
         self.name, self.task, self.attribute = name, task, attribute
         self.overwrite, self.min_probability = overwrite, min_probability
         self.columns, self.device = tuple(check_columns(columns)), device
@@ -160,7 +161,9 @@ class TaglineComponent(Pipe):
             settled, model = parts["settled"], parts.get("model", b"")
             memoryview(model)
         except Exception as error:  # msgpack's own, of several classes
-            raise InputError(f"{self.name}: expected the bytes of a component, got others ({error})") from None
+            raise InputError(
+                "{name}: expected the bytes of a component, got others ({error})", name=self.name, error=error
+            ) from None
         self._settle(settled)
         if model and "model" not in exclude:
             self.tagger = loads(model, source=f"<{self.name}>", **self._options())
@@ -182,7 +185,12 @@ class TaglineComponent(Pipe):
         try:
             settled = srsly.read_json(folder / CONFIG)
         except (OSError, ValueError) as error:
-            raise InputError(f"{folder}: expected the {CONFIG} of a component, got none ({error})") from None
+            raise InputError(
+                "{folder}: expected the {config} of a component, got none ({error})",
+                folder=folder,
+                config=CONFIG,
+                error=error,
+            ) from None
         self._settle(settled)
         if (folder / MODEL).exists() and "model" not in exclude:
             self.tagger = self._read(folder / MODEL)
@@ -204,8 +212,9 @@ class TaglineComponent(Pipe):
         if self._worker is None:
             if self._path is None:
                 raise InputError(
-                    f'{self.name}: expected a model, got none; name one (config={{"model": path}}), or train it with '
-                    "nlp.initialize(lambda: examples)"
+                    '{name}: expected a model, got none; name one (config={{"model": path}}), or train it with '
+                    "nlp.initialize(lambda: examples)",
+                    name=self.name,
                 )
             self.tagger = self._read(self._path)
         assert self._worker is not None
@@ -230,7 +239,11 @@ class TaglineComponent(Pipe):
         """Take over what was settled in training, where the configuration leaves it open."""
         choices = dict(zip(SETTLED, (TASKS, ATTRIBUTES), strict=True))
         if not isinstance(settled, dict) or any(settled.get(name) not in choices[name] for name in SETTLED):
-            raise InputError(f"{self.name}: expected task and attribute of a component, got {shown_value(settled)}")
+            raise InputError(
+                "{name}: expected task and attribute of a component, got {settled}",
+                name=self.name,
+                settled=shown_value(settled),
+            )
         for name in SETTLED:
             if getattr(self, name) == "auto":
                 setattr(self, name, settled[name])

@@ -143,7 +143,7 @@ def _read_data(path: str | None) -> InputBlock:
     with _input(path) as stream:
         block = joined(list(read_blocks(stream, source)), source)
     if not block.lengths:
-        raise InputError(f"{source}: expected sentences, got none")
+        raise InputError("{source}: expected sentences, got none", source=source)
     return block
 
 

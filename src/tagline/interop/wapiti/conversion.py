@@ -16,6 +16,7 @@ from tagline.features.templates.template import Template
 from tagline.interop.wapiti.text import Keys, WapitiModel, make_model, write_model
 from tagline.interop.wapiti.text import read_model as read_text
 from tagline.interop.wapiti.translation import translated
+from tagline.messages import message
 from tagline.models.crf.assembly import FeatureWeights, crf_of_parameters, parameters_of_weights
 from tagline.models.crf.parameters import Parameters
 from tagline.types import BoolArray, Float64Array, IntArray
@@ -77,13 +78,15 @@ def template_of(model: WapitiModel, source: str) -> Template | None:
     for pattern in model.patterns:
         if "#" in pattern or "\n" in pattern or pattern != pattern.strip():
             raise StorageError(
-                f"{source}: expected patterns without # and blanks at their ends, as files of patterns have them, got "
-                f"{pattern!r:.60}"
+                "{source}: expected patterns without # and blanks at their ends, as files of patterns have them, "
+                "got {pattern!r:.60}",
+                source=source,
+                pattern=pattern,
             )
     try:
         return Template.parse("\n".join(model.patterns) + "\n", "patterns of Wapiti", "wapiti")
     except InputError as error:
-        raise StorageError(f"{source}: {error}") from None
+        raise StorageError("{source}: {error}", source=source, error=error) from None
 
 
 def bigram_of(template: Template) -> str | None:
@@ -122,21 +125,26 @@ def _expressible(crf: CRF) -> Parameters:
     p = crf._fitted()
     problem = None
     if p.states is None:
-        problem = "attributes with names", "hashed ones"
+        problem = message("attributes with names"), "hashed ones"
     elif p.structure.start or p.structure.end:
-        problem = "no weights of first and last labels", "some; train with start_end=False"
+        problem = message("no weights of first and last labels"), "some; train with start_end=False"
     elif p.scheme is not None:
-        problem = "a model without rules", f"the rules of {p.scheme}; train with scheme=None"
+        problem = (
+            message("a model without rules"),
+            message("the rules of {scheme}; train with scheme=None", scheme=p.scheme),
+        )
     elif p.order == 2:
-        problem = "a model without label triples", "one of order 2; train with order=1"
+        problem = message("a model without label triples"), message("one of order 2; train with order=1")
     elif crf._first is not None:
-        problem = "a model of one stage", "one of two; train with stages=1"
+        problem = message("a model of one stage"), message("one of two; train with stages=1")
     elif crf._extraction.dictionary is not None:
-        problem = "a model without a dictionary", "one with"
+        problem = message("a model without a dictionary"), "one with"
     elif crf._extraction.function is not None:
-        problem = "patterns, or features that sentences hold", "a function that makes features"
+        problem = message("patterns, or features that sentences hold"), message("a function that makes features")
     if problem is not None:
-        raise InputError(f"model: expected {problem[0]}, for Wapiti knows no others, got {problem[1]}")
+        raise InputError(
+            "model: expected {wanted}, for Wapiti knows no others, got {got}", wanted=problem[0], got=problem[1]
+        )
     return p
 
 
@@ -144,8 +152,11 @@ def _check_features(names: list[str], letter: str, part: str) -> None:
     for name in names:
         if name[:1] not in (letter, "*") or len(name.split()) != 1:
             raise InputError(
-                f"model: expected {part} whose names begin with {letter} or * and have no blanks, for Wapiti tells "
-                f"features apart by that, got {name!r:.60}; train with a template, or with such names"
+                "model: expected {part} whose names begin with {letter} or * and have no blanks, for Wapiti tells "
+                "features apart by that, got {name!r:.60}; train with a template, or with such names",
+                part=part,
+                letter=letter,
+                name=name,
             )
 
 

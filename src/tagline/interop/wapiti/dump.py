@@ -16,6 +16,7 @@ import numpy as np
 from tagline.errors import InputError
 from tagline.features.expressions.byte_text import bytes_of, text_of
 from tagline.interop.wapiti.text import WapitiModel, make_model
+from tagline.messages import message
 
 MOST_LINES = 1 << 28
 NO_LABEL = "#"
@@ -26,7 +27,11 @@ def dump(model: WapitiModel, precision: int = 5, all_weights: bool = False) -> I
     labels = [bytes_of(label) for label in model.labels]
     L = len(labels)
     if all_weights and model.offsets[-1] > MOST_LINES:
-        raise InputError(f"--all: expected up to {MOST_LINES} weights, got {model.offsets[-1]}; leave it out")
+        raise InputError(
+            "--all: expected up to {most_lines} weights, got {got}; leave it out",
+            most_lines=MOST_LINES,
+            got=model.offsets[-1],
+        )
     if all_weights:
         features = np.arange(model.offsets[-1])
         weights = np.zeros(len(features))
@@ -53,7 +58,10 @@ def read_dump(data: bytes, source: str) -> Iterator[tuple[int, str, str | None, 
         fields = line.split(b"\t") if line.count(b"\t") == 3 else line.split()
         if len(fields) != 4:
             raise InputError(
-                f"{source}:{number}: expected observation, label before or #, label and weight, got {line[:60]!r}"
+                "{source}:{number}: expected observation, label before or #, label and weight, got {got!r}",
+                source=source,
+                number=number,
+                got=line[:60],
             )
         observation, before, label = (text_of(field.strip()) for field in fields[:3])
         try:
@@ -61,7 +69,9 @@ def read_dump(data: bytes, source: str) -> Iterator[tuple[int, str, str | None, 
         except ValueError:
             weight = np.nan
         if not np.isfinite(weight):
-            raise InputError(f"{source}:{number}: expected a weight, got {fields[3][:60]!r}")
+            raise InputError(
+                "{source}:{number}: expected a weight, got {got!r}", source=source, number=number, got=fields[3][:60]
+            )
         yield number, observation, None if before == NO_LABEL else before, label, weight
 
 
@@ -75,15 +85,23 @@ def patched(model: WapitiModel, data: bytes, source: str) -> WapitiModel:
     for line, name, before, label, weight in read_dump(data, source):
         place = f"{source}:{line}"
         if name not in numbers:
-            raise InputError(f"{place}: expected an observation of the model, got {name!r:.60}")
+            raise InputError("{place}: expected an observation of the model, got {name!r:.60}", place=place, name=name)
         for wanted in (before, label):
             if wanted is not None and wanted not in labels:
-                raise InputError(f"{place}: expected one of {', '.join(labels)}, got {wanted!r:.60}")
+                raise InputError(
+                    "{place}: expected one of {labels}, got {wanted!r:.60}",
+                    place=place,
+                    labels=", ".join(labels),
+                    wanted=wanted,
+                )
         number = numbers[name]
         if not (model.has_states if before is None else model.has_edges)[number]:
             raise InputError(
-                f"{place}: expected {'a label before' if before is None else '#'} for {name!r:.60}, got "
-                f"{'#' if before is None else before}; its first letter says what it is crossed with"
+                "{place}: expected {wanted} for {name!r:.60}, got {got}; its first letter says what it is crossed with",
+                place=place,
+                wanted=message("a label before") if before is None else "#",
+                name=name,
+                got="#" if before is None else before,
             )
         row = labels[label] if before is None else labels[before] * len(labels) + labels[label]
         weights[number, before is not None, row] = weight

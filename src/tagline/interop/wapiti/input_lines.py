@@ -70,7 +70,9 @@ def read_blocks(stream: BinaryIO, source: str) -> Iterator[InputBlock]:
             number += 1
             if b"\0" in row:
                 raise InputError(
-                    f"{source}:{number}: expected text, got a NUL byte, at which Wapiti would stop reading"
+                    "{source}:{number}: expected text, got a NUL byte, at which Wapiti would stop reading",
+                    source=source,
+                    number=number,
                 )
             if row.strip():
                 lines.append(row)
@@ -110,8 +112,11 @@ def corpus_of(block: InputBlock, rows: list[list[str]], template: Template) -> C
     for line, row in enumerate(rows):
         if len(row) < width:
             raise InputError(
-                f"{block.place(line)}: expected {width} columns, as the patterns ask for, got {len(row)} "
-                f"({' '.join(row)!r:.60})"
+                "{place}: expected {width} columns, as the patterns ask for, got {num_row} ({row!r:.60})",
+                place=block.place(line),
+                width=width,
+                num_row=len(row),
+                row=" ".join(row),
             )
     columns = {f"column {c}": Column.of([row[c] for row in rows]) for c in range(width)}
     columns = columns or {"column 0": Column.of([""] * len(rows))}  # patterns that look at no word
@@ -127,8 +132,9 @@ def observations_of(block: InputBlock, rows: list[list[str]]) -> tuple[Observati
         for word in row:
             if word[0] not in "ub*":
                 raise InputError(
-                    f"{block.place(line)}: expected words that begin with u, b or *, as the model has no patterns, got "
-                    f"{word!r:.60}"
+                    "{place}: expected words that begin with u, b or *, as the model has no patterns, got {word!r:.60}",
+                    place=block.place(line),
+                    word=word,
                 )
     states, edges = ([[word for word in row if word[0] != other] for row in rows] for other in "bu")
     bounds = offsets_of(block.lengths).tolist()

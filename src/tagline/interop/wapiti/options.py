@@ -13,15 +13,20 @@ from typing import Any
 
 from tagline.errors import InputError
 from tagline.interop.wapiti.text import TYPES
+from tagline.messages import message
 
 MODES = {"t": "train", "l": "label", "d": "dump", "u": "update"}
 ALGORITHMS = ("l-bfgs", "sgd-l1", "bcd", "rprop", "rprop+", "rprop-")
 
 _REFUSED = {
-    "me": "expected no --me, got it; write each token on a line of its own, and leave it out",
-    "rstate": "expected no --rstate, for states of Wapiti's optimisers are not read; go on from weights with -m model",
-    "sstate": "expected no --sstate, for there is no such state to save; the model file is enough to go on with -m",
-    "clip": "expected no --clip, for all weights are trained; train with -1 above 0 for a sparse model",
+    "me": message("expected no --me, got it; write each token on a line of its own, and leave it out"),
+    "rstate": message(
+        "expected no --rstate, for states of Wapiti's optimisers are not read; go on from weights with -m model"
+    ),
+    "sstate": message(
+        "expected no --sstate, for there is no such state to save; the model file is enough to go on with -m"
+    ),
+    "clip": message("expected no --clip, for all weights are trained; train with -1 above 0 for a sparse model"),
 }
 _UNUSED = ("jobsize", "sparse", "maxls", "eta0", "alpha", "kappa", "stpmin", "stpmax", "stpinc", "stpdec", "cutoff")
 
@@ -113,7 +118,9 @@ def parse(arguments: Sequence[str]) -> Options:
     """Read the arguments behind the program's name, the mode first."""
     mode = MODES.get(arguments[0], arguments[0]) if arguments else ""
     if mode not in SWITCHES:
-        raise InputError(f"mode: expected {', '.join(SWITCHES)} or their first letters, got {mode!r}")
+        raise InputError(
+            "mode: expected {switches} or their first letters, got {mode!r}", switches=", ".join(SWITCHES), mode=mode
+        )
     switches = {f"--{switch.name}": switch for switch in SWITCHES[mode]}
     switches |= {f"-{switch.letter}": switch for switch in SWITCHES[mode] if switch.letter}
     values = {switch.name: False if switch.kind == "B" else switch.default for switch in SWITCHES[mode]}
@@ -127,13 +134,25 @@ def parse(arguments: Sequence[str]) -> Options:
             continue
         switch = switches.get(argument)
         if switch is None:
-            raise InputError(f"{mode}: expected one of {', '.join(switches)}, got {argument!r}")
+            raise InputError(
+                "{mode}: expected one of {switches}, got {argument!r}",
+                mode=mode,
+                switches=", ".join(switches),
+                argument=argument,
+            )
         if switch.kind != "B" and not rest:
-            raise InputError(f"{argument}: expected a value behind it, got the end of the command line")
+            raise InputError(
+                "{argument}: expected a value behind it, got the end of the command line", argument=argument
+            )
         values[switch.name] = True if switch.kind == "B" else _value(argument, switch.kind, rest.pop(0))
         said.add(switch.name)
     if len(files) > 2:
-        raise InputError(f"{mode}: expected an input and an output file, got {len(files)} files: {' '.join(files)}")
+        raise InputError(
+            "{mode}: expected an input and an output file, got {num_files} files: {files}",
+            mode=mode,
+            num_files=len(files),
+            files=" ".join(files),
+        )
     unused = tuple(name for name in _UNUSED if name in said)
     source, target = [*files, None, None][:2]
     options = Options(mode, values, frozenset(said), source, target, unused)
@@ -151,27 +170,36 @@ def _value(argument: str, kind: str, text: str) -> Any:
             return float(text)
     except ValueError:
         pass
-    raise InputError(f"{argument}: expected {'a whole number' if kind == 'U' else 'a number'}, got {text!r}")
+    raise InputError(
+        "{argument}: expected {wanted}, got {text!r}",
+        argument=argument,
+        wanted=message("a whole number") if kind == "U" else message("a number"),
+        text=text,
+    )
 
 
 def _check(options: Options) -> None:
-    for name, message in _REFUSED.items():
+    for name, problem in _REFUSED.items():
         if name in options.said:
-            raise InputError(f"{options.mode}: {message}")
+            raise InputError("{mode}: {problem}", mode=options.mode, problem=problem)
     least = {"nthread": 1, "jobsize": 1, "rho1": 0, "rho2": 0, "histsz": 1, "maxls": 1, "nbest": 1, "stopeps": 0}
     for name, bound in least.items():
         if name in options.values and options.values[name] < bound:
-            raise InputError(f"--{name}: expected {bound} or more, got {options.values[name]:g}")
+            raise InputError(
+                "--{name}: expected {bound} or more, got {got:g}", name=name, bound=bound, got=options.values[name]
+            )
     if options.mode == "label" and options.check and options.force:
         raise InputError("label: expected --check or --force, got both")
     if options.mode in ("label", "update") and options.model is None:
-        raise InputError(f"{options.mode}: expected a model, got none; name it with -m")
+        raise InputError("{mode}: expected a model, got none; name it with -m", mode=options.mode)
     if options.mode == "train":
         _check_training(options)
 
 
 def _check_training(options: Options) -> None:
     if options.algo not in (*ALGORITHMS, "list"):
-        raise InputError(f"--algo: expected one of {', '.join(ALGORITHMS)}, got {options.algo!r}")
+        raise InputError(
+            "--algo: expected one of {algorithms}, got {algo!r}", algorithms=", ".join(ALGORITHMS), algo=options.algo
+        )
     if options.type not in (*TYPES, "list"):
-        raise InputError(f"--type: expected one of {', '.join(TYPES)}, got {options.type!r}")
+        raise InputError("--type: expected one of {types}, got {type!r}", types=", ".join(TYPES), type=options.type)

@@ -26,6 +26,7 @@ import numpy as np
 from tagline import compiled
 from tagline.errors import InputError, StorageError
 from tagline.features.expressions.byte_text import bytes_of, text_of
+from tagline.messages import message
 from tagline.ragged import offsets_of
 from tagline.types import BoolArray, Float64Array, IntArray
 
@@ -39,7 +40,7 @@ _HEADER = re.compile(rb"#mdl#(?:([0-9]{1,9})#)?([0-9]{1,18})\n")
 _READER = re.compile(rb"#rdr#([0-9]{1,9})/([0-9]{1,9})(?:/([0-9]{1,9}))?\n")
 _QUARKS = re.compile(rb"#qrk#([0-9]{1,18})\n")
 _LENGTH = re.compile(rb"([0-9]{1,10}):")
-_DAMAGED = "the file is damaged; copy it again or train the model anew"
+_DAMAGED = message("the file is damaged; copy it again or train the model anew")
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +118,13 @@ def compacted(model: WapitiModel) -> WapitiModel:
 
 def bad_model(source: str, expected: str, got: object) -> StorageError:
     """Make the error for a file that is not as it should be."""
-    return StorageError(f"{source}: expected {expected}, got {got}; {_DAMAGED}")
+    return StorageError(
+        "{source}: expected {expected}, got {got}; {damaged}",
+        source=source,
+        expected=expected,
+        got=got,
+        damaged=_DAMAGED,
+    )
 
 
 # Reading.
@@ -128,34 +135,37 @@ def read_model(data: bytes, source: str = "<bytes>") -> WapitiModel:
     type, count, at = _header(data, source)
     reader = _READER.match(data, at)
     if reader is None:
-        raise bad_model(source, "the number of patterns (#rdr#)", repr(data[at : at + 20]))
+        raise bad_model(source, message("the number of patterns (#rdr#)"), repr(data[at : at + 20]))
     if int(reader[3] or 0):
         raise StorageError(
-            f"{source}: expected a model of sentences, got one of --me, in which each line is a sentence; such models "
-            "are not read"
+            "{source}: expected a model of sentences, got one of --me, in which each line is a sentence; such "
+            "models are not read",
+            source=source,
         )
     patterns, at = _strings(data, reader.end(), int(reader[1]), f"{source}: patterns")
     labels, at = _quarks(data, at, f"{source}: labels")
     if not 1 <= len(labels) <= MOST_LABELS:
-        raise bad_model(source, f"1 to {MOST_LABELS} labels", len(labels))
+        raise bad_model(source, message("1 to {most_labels} labels", most_labels=MOST_LABELS), len(labels))
     observations, at = _quarks(data, at, f"{source}: observations")
     for name in observations:
         if name[:1] not in ("u", "b", "*"):
-            raise bad_model(source, "observations that begin with u, b or *", repr(name[:40]))
+            raise bad_model(source, message("observations that begin with u, b or *"), repr(name[:40]))
     features, weights = _weights(data, at, count, source)
     model = WapitiModel(tuple(patterns), tuple(labels), tuple(observations), features, weights, type)
     if len(features) and features[-1] >= model.offsets[-1]:
-        raise bad_model(source, f"features below {model.offsets[-1]}", features[-1])
+        raise bad_model(source, message("features below {last}", last=model.offsets[-1]), features[-1])
     return model
 
 
 def _header(data: bytes, source: str) -> tuple[str, int, int]:
     header = _HEADER.match(data)
     if header is None:
-        raise bad_model(source, "a model of Wapiti (#mdl#)", repr(data[:20]))
+        raise bad_model(source, message("a model of Wapiti (#mdl#)"), repr(data[:20]))
     number = TYPES.index("crf") if header[1] is None else int(header[1])
     if number >= len(TYPES):
-        raise bad_model(source, "maxent, memm or crf (type 0, 1 or 2)", f"type {number}")
+        raise bad_model(
+            source, message("maxent, memm or crf (type 0, 1 or 2)"), message("type {number}", number=number)
+        )
     return TYPES[number], int(header[2]), header.end()
 
 
@@ -165,7 +175,11 @@ def _strings(data: bytes, at: int, count: int, place: str) -> tuple[list[str], i
         length = _LENGTH.match(data, at)
         end = -1 if length is None else length.end() + int(length[1])
         if length is None or data[end : end + 2] != b",\n":
-            raise bad_model(place, f"string {number + 1} of {count} as length:string,", repr(data[at : at + 20]))
+            raise bad_model(
+                place,
+                message("string {number} of {count} as length:string,", number=number + 1, count=count),
+                repr(data[at : at + 20]),
+            )
         strings.append(text_of(data[length.end() : end]))
         at = end + 2
     return strings, at
@@ -174,12 +188,12 @@ def _strings(data: bytes, at: int, count: int, place: str) -> tuple[list[str], i
 def _quarks(data: bytes, at: int, place: str) -> tuple[list[str], int]:
     head = _QUARKS.match(data, at)
     if head is None:
-        raise bad_model(place, "their number (#qrk#)", repr(data[at : at + 20]))
+        raise bad_model(place, message("their number (#qrk#)"), repr(data[at : at + 20]))
     names, at = _strings(data, head.end(), int(head[1]), place)
     if len(set(names)) < len(names):
-        raise bad_model(place, "each once", "one twice")
+        raise bad_model(place, message("each once"), message("one twice"))
     if any("\0" in name or not name for name in names):
-        raise bad_model(place, "names without NUL", "others")
+        raise bad_model(place, message("names without NUL"), message("others"))
     return names, at
 
 
@@ -187,18 +201,18 @@ def _weights(data: bytes, at: int, count: int, source: str) -> tuple[IntArray, F
     try:
         numbers, values = compiled.require().read_weight_lines(data, at)
     except ValueError:
-        raise bad_model(source, "weights as number=weight", "something else") from None
+        raise bad_model(source, message("weights as number=weight"), message("something else")) from None
     if len(numbers) != count:
-        raise bad_model(source, f"{count} weights, as the first line says", len(numbers))
+        raise bad_model(source, message("{count} weights, as the first line says", count=count), len(numbers))
     if not np.isfinite(values).all():
-        raise bad_model(source, "weights that are finite numbers", "others")
+        raise bad_model(source, message("weights that are finite numbers"), message("others"))
     if len(numbers) and numbers.min() < 0:
-        raise bad_model(source, "features from 0 on", numbers.min())
+        raise bad_model(source, message("features from 0 on"), numbers.min())
     if (np.diff(numbers) <= 0).any():
         order = np.argsort(numbers, kind="stable")
         numbers, values = numbers[order], values[order]
         if (np.diff(numbers) == 0).any():
-            raise bad_model(source, "one weight for each feature", "two")
+            raise bad_model(source, message("one weight for each feature"), message("two"))
     return numbers, values
 
 
@@ -224,5 +238,7 @@ def write_model(model: WapitiModel, highest_column: int = 0) -> bytes:
 def _string(text: str) -> bytes:
     data = bytes_of(text)
     if b"\n" in data or b"\0" in data:
-        raise InputError(f"model: expected names without line breaks, as Wapiti's file has lines, got {text!r:.60}")
+        raise InputError(
+            "model: expected names without line breaks, as Wapiti's file has lines, got {text!r:.60}", text=text
+        )
     return b"%d:%b,\n" % (len(data), data)

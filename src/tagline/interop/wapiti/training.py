@@ -111,8 +111,11 @@ def number_sentences(block: InputBlock, options: Options, before: WapitiModel | 
     if (targets < 0).any():
         line = int(np.flatnonzero(targets < 0)[0])
         raise InputError(
-            f"{block.place(line)}: expected a label of the model that is trained on ({', '.join(labels)}), got "
-            f"{given[line]!r:.60}; leave -m out for a new model"
+            "{place}: expected a label of the model that is trained on ({labels}), got {got!r:.60}; leave -m out "
+            "for a new model",
+            place=block.place(line),
+            labels=", ".join(labels),
+            got=given[line],
         )
     assert built.states is not None
     _check_names(patterns, built.edges)
@@ -154,7 +157,8 @@ def _check_names(patterns: Template | None, edges: Vocabulary | None) -> None:
     bigram = None if patterns is None else bigram_of(patterns)
     if bigram is not None and edges is not None and bigram in edges:
         raise InputError(
-            f"patterns: expected no other that gives {bigram!r}, which all pairs of labels have, got one; leave one out"
+            "patterns: expected no other that gives {bigram!r}, which all pairs of labels have, got one; leave one out",
+            bigram=bigram,
         )
 
 

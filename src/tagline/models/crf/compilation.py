@@ -23,6 +23,7 @@ from tagline.errors import InputError, StorageError
 from tagline.features.attributes import Attributes, Features
 from tagline.features.expansion import MOST_HASH_BITS
 from tagline.features.vocabulary import Vocabulary
+from tagline.messages import message
 from tagline.models.crf.extraction import Extraction, Way
 from tagline.models.files import bad_file, labels_of, optional, reading
 from tagline.models.labelled import LabelledTokens, read_labels
@@ -75,12 +76,20 @@ class CompiledCorpus:
         """Map a compiled corpus; its arrays are read once, to check them, and not kept in memory."""
         file = storage.read(path, verify=False)
         if (kind := file.config.get("kind")) != KIND:
-            got = "a model file" if kind is None else f"a file of the kind {shown_value(kind)}"
-            raise StorageError(f"{path}: expected a compiled corpus, got {got}")
+            got = (
+                message("a model file")
+                if kind is None
+                else message("a file of the kind {kind}", kind=shown_value(kind))
+            )
+            raise StorageError("{path}: expected a compiled corpus, got {got}", path=path, got=got)
         with reading(file):
             labels, hash_bits = labels_of(file), optional(file, "hash_bits", int)
             if hash_bits is not None and not 1 <= hash_bits <= MOST_HASH_BITS:
-                raise bad_file(file, f"hash_bits from 1 to {MOST_HASH_BITS}, or none", hash_bits)
+                raise bad_file(
+                    file,
+                    message("hash_bits from 1 to {most_hash_bits}, or none", most_hash_bits=MOST_HASH_BITS),
+                    hash_bits,
+                )
             ids = _numbers(file, "labels", len(labels))
             names = {kind: _names(file.tensors, kind) for kind in ("state", "edge")}
             counts = {kind: _num_names(file, vocabulary, hash_bits) for kind, vocabulary in names.items()}
@@ -105,7 +114,9 @@ class CompiledCorpus:
         has_edges = extraction.template is not None and extraction.template.has_edges
         complete = extraction.template is None or has_edges == (self.features.edges is not None)
         if template != self.template or extraction.hash_bits != self.hash_bits or not complete:
-            raise InputError(f"features: expected those that {self.path} was compiled with, got others; compile anew")
+            raise InputError(
+                "features: expected those that {path} was compiled with, got others; compile anew", path=self.path
+            )
         if not fresh or min_frequency > 1:
             raise InputError("X: expected sentences for y, warm starts and min_frequency, got a compiled corpus")
 
@@ -147,9 +158,9 @@ def compile_corpus(
     extraction = Extraction(features, hash_bits)
     if extraction.template is None and extraction.function is None:
         raise InputError("features: expected a template or a function for sentences of tokens, got None")
-    extraction.refuse_mentions("a compiled corpus")
+    extraction.refuse_mentions(message("a compiled corpus"))
     if not isinstance(source, str | os.PathLike) and not is_listing(source):
-        raise InputError(f"source: expected a file or corpora, got {shown_value(source)}")
+        raise InputError("source: expected a file or corpora, got {source}", source=shown_value(source))
     blocks: Iterator[Any] = iter_columns(source) if isinstance(source, str | os.PathLike) else iter(source)
     target, printer = Path(checked_path(path)), Printer()
     with (
@@ -189,7 +200,12 @@ def _saying_where(path: Path) -> Iterator[None]:
         if error.errno not in REMEDIES:
             raise
         remedy = REMEDIES[error.errno]
-        raise StorageError(f"{path}: expected room beside it, got: {error.strerror}; {remedy}") from error
+        raise StorageError(
+            "{path}: expected room beside it, got: {strerror}; {remedy}",
+            path=path,
+            strerror=error.strerror,
+            remedy=remedy,
+        ) from error
 
 
 def _append_all(
@@ -205,7 +221,7 @@ def _append_all(
     total = 0
     for block in blocks:
         if not isinstance(block, Corpus):
-            raise InputError(f"source: expected corpora, got {shown_value(block)}")
+            raise InputError("source: expected corpora, got {block}", block=shown_value(block))
         built = extraction.build(block)
         printer.add(block)
         features = built.features
@@ -302,7 +318,7 @@ def _attributes(file: ModelFile, kind: str, num_tokens: int, num_names: int) -> 
     if f"{kind}_values" in file.tensors:
         values = file.tensor(f"{kind}_values", np.float32, len(ids))
         if not all(np.isfinite(block).all() for block in _blocks(values)):
-            raise bad_file(file, f"finite numbers in {kind}_values", "others")
+            raise bad_file(file, message("finite numbers in {kind}_values", kind=kind), message("others"))
     return Attributes(offsets, ids, values)
 
 
@@ -310,7 +326,11 @@ def _numbers(file: ModelFile, name: str, count: int) -> NDArray[np.int32]:
     """Numbers from 0 to count − 1."""
     numbers = file.tensor(name, np.int32, None)
     if len(numbers) and not (numbers.min() >= 0 and numbers.max() < count):
-        raise bad_file(file, f"numbers from 0 to {count - 1} in {name}", f"{numbers.min()} to {numbers.max()}")
+        raise bad_file(
+            file,
+            message("numbers from 0 to {last} in {name}", last=count - 1, name=name),
+            message("{min} to {max}", min=numbers.min(), max=numbers.max()),
+        )
     return numbers
 
 
@@ -319,7 +339,7 @@ def _offsets(file: ModelFile, name: str, count: int | None, last: int) -> IntArr
     offsets = file.tensor(name, np.int64, count)
     rising = all((block[1:] >= block[:-1]).all() for block in _blocks(offsets))
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != last or not rising:
-        raise bad_file(file, f"{name} that rise from 0 to {last}", "others")
+        raise bad_file(file, message("{name} that rise from 0 to {last}", name=name, last=last), message("others"))
     return offsets
 
 
@@ -337,7 +357,7 @@ def _names(tensors: dict[str, NDArray[Any]], kind: str) -> Vocabulary | None:
 def _num_names(file: ModelFile, names: Vocabulary | None, hash_bits: int | None) -> int:
     """How many numbers attributes may have."""
     if names is not None and hash_bits is not None:
-        raise bad_file(file, "names of attributes or hash_bits", "both")
+        raise bad_file(file, message("names of attributes or hash_bits"), message("both"))
     if names is not None:
         return len(names)
     return 0 if hash_bits is None else 1 << hash_bits

@@ -194,9 +194,10 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
         self._become(fitted)
         if self.training_.reason.startswith(DIVERGED):
             raise TrainingError(
-                f"fit: expected an objective and weights that are finite, got others: training {self.stop_reason_}; "
-                "the weights before it are kept. Take smaller steps (algorithm='sgd:rate=…'), scale the values of "
-                "features, or raise c2"
+                "fit: expected an objective and weights that are finite, got others: training {stop_reason}; the "
+                "weights before it are kept. Take smaller steps (algorithm='sgd:rate=…'), scale the values of "
+                "features, or raise c2",
+                stop_reason=self.stop_reason_,
             )
 
     @property
@@ -254,9 +255,13 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
         """
         saved = unpack(file)
         if features is not None and not isinstance(saved.way, MissingFunction):
-            raise InputError(f"features: expected none, for {file.source} brings its own, got some; leave it out")
+            raise InputError(
+                "features: expected none, for {source} brings its own, got some; leave it out", source=file.source
+            )
         if features is not None and not callable(features):
-            raise InputError(f"features: expected a function, as {saved.way!r} was, got {features!r:.60}")
+            raise InputError(
+                "features: expected a function, as {way!r} was, got {features!r:.60}", way=saved.way, features=features
+            )
         out = cls()
         out._set(of_version_1(saved.settings))
         way = saved.way if features is None else features

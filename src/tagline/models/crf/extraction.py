@@ -27,6 +27,7 @@ from tagline.features.templates.sets import load_set, sets
 from tagline.features.templates.template import Template
 from tagline.features.vectors import add_vectors
 from tagline.features.vocabulary import Vocabulary
+from tagline.messages import message
 from tagline.models.sentences import tokens_as_corpus
 from tagline.readers.adapters import as_corpus, is_foreign
 from tagline.readers.corpus import TAG, Corpus
@@ -61,9 +62,18 @@ class Extraction:
         dictionary: Dictionary | None = None,
         knowledge: Knowledge | None = None,
     ) -> None:
-        check_whole("hash_bits", hash_bits, 1, MOST_HASH_BITS, optional=True, wanted=f"1 to {MOST_HASH_BITS}")
+        check_whole(
+            "hash_bits",
+            hash_bits,
+            1,
+            MOST_HASH_BITS,
+            optional=True,
+            wanted=message("1 to {most_hash_bits}", most_hash_bits=MOST_HASH_BITS),
+        )
         if dictionary is not None and not isinstance(dictionary, Dictionary):
-            raise InputError(f"dictionary: expected a Dictionary or None, got {shown_value(dictionary)}")
+            raise InputError(
+                "dictionary: expected a Dictionary or None, got {dictionary}", dictionary=shown_value(dictionary)
+            )
         self.template, self.knowledge = as_template(way), knowledge or Knowledge()
         self._check_knowledge(hash_bits)
         self.looking = None if self.template is None else resolved(self.template, max(1, self.template.num_columns))
@@ -81,7 +91,7 @@ class Extraction:
         if self.template is not None:
             self.template = self.knowledge.informed(self.template)
             if self.knowledge.vectors is not None and hash_bits is not None:
-                raise InputError(f"hash_bits: expected None beside vectors, got {hash_bits}")
+                raise InputError("hash_bits: expected None beside vectors, got {hash_bits}", hash_bits=hash_bits)
         elif self.knowledge:
             raise InputError(
                 "clusters, vectors, mentions: expected a template beside them, got features of another kind"
@@ -134,7 +144,9 @@ class Extraction:
     def refuse_mentions(self, what: str) -> None:
         """Raise where the template looks at other mentions of words, and documents are not known."""
         if self.template is not None and self.template.num_mentions:
-            raise InputError(f"features: expected a template without mention1 … mention9 for {what}, got one with them")
+            raise InputError(
+                "features: expected a template without mention1 … mention9 for {what}, got one with them", what=what
+            )
 
     def documented(self, X: Any, documents: Any = None, *, known: bool = False) -> Any:
         """Return sentences with what their documents have at other mentions; as they are where the template asks not.
@@ -168,8 +180,9 @@ class Extraction:
         place = len(columns)
         if looked_at <= place and len(corpus):
             raise InputError(
-                f"dictionary: expected a template line for column {place}, its matches, got none; "
-                f"add for instance U90:%x[0,{place}]"
+                "dictionary: expected a template line for column {place}, its matches, got none; add for instance "
+                "U90:%x[0,{place}]",
+                place=place,
             )
         return with_matches(corpus, self.dictionary, columns)
 
@@ -180,7 +193,8 @@ class Extraction:
             if isinstance(X, Corpus) or is_foreign(X):
                 raise InputError(
                     "features: expected a template or a function for sentences of tokens, got None; pass "
-                    f"features= one of {', '.join(sets())}, a template, or a function sentence → features"
+                    "features= one of {sets}, a template, or a function sentence → features",
+                    sets=", ".join(sets()),
                 )
             return X, edges
         items = []
@@ -188,13 +202,20 @@ class Extraction:
             made, size = self.function(sentence), len(sentence)
             if not isinstance(made, Iterable):
                 raise InputError(
-                    f"sentence {b}: expected features of {size} tokens from {_name(self.function)}, got "
-                    f"{shown_value(made)}"
+                    "sentence {b}: expected features of {size} tokens from {name}, got {made}",
+                    b=b,
+                    size=size,
+                    name=_name(self.function),
+                    made=shown_value(made),
                 )
             features = list(made)
             if len(features) != size:
                 raise InputError(
-                    f"sentence {b}: expected features of {size} tokens from {_name(self.function)}, got {len(features)}"
+                    "sentence {b}: expected features of {size} tokens from {name}, got {num_features}",
+                    b=b,
+                    size=size,
+                    name=_name(self.function),
+                    num_features=len(features),
                 )
             items.append(features)
         return items, edges
@@ -214,7 +235,9 @@ def as_template(way: Way) -> Template | None:
     if isinstance(way, Path):
         return Template.read(way)
     if not isinstance(way, str):
-        raise InputError(f"features: expected a template, a name, a path, a function or None, got {type(way).__name__}")
+        raise InputError(
+            "features: expected a template, a name, a path, a function or None, got {type}", type=type(way).__name__
+        )
     if way in sets():
         return load_set(way)
     if "\n" in way or "%" in way:
@@ -223,8 +246,9 @@ def as_template(way: Way) -> Template | None:
         if Path(way).is_file():
             return Template.read(way)
     raise InputError(
-        f"features: expected one of {', '.join(sets())}, the path of a template or its text, got {shown_value(way)}; "
-        "there is no such file"
+        "features: expected one of {sets}, the path of a template or its text, got {way}; there is no such file",
+        sets=", ".join(sets()),
+        way=shown_value(way),
     )
 
 

@@ -40,6 +40,7 @@ from tagline.features.lexicons.dictionaries import Dictionary
 from tagline.features.templates.template import Template
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
+from tagline.messages import message
 from tagline.models.crf.extraction import Extraction, Way
 from tagline.models.crf.knowledge_file import pack_knowledge, unpack_knowledge
 from tagline.models.crf.parameters import Parameters
@@ -78,8 +79,9 @@ class MissingFunction:
     def __call__(self, sentence: Any) -> Any:
         """Ask for the function."""
         raise InputError(
-            f"features: expected the function {self.name} that the model was trained with, got none, for files hold no "
-            "code; pass it: tagline.load(path, features=function)"
+            "features: expected the function {name} that the model was trained with, got none, for files hold no "
+            "code; pass it: tagline.load(path, features=function)",
+            name=self.name,
         )
 
     def __repr__(self) -> str:
@@ -152,8 +154,10 @@ def pack(saved: SavedCRF, kind: str = MODEL) -> Packed:
         left, size = candidates(len(p.labels), p.prune), sum(array.nbytes for array in arrays.values())
         if left > affordable_candidates(size):
             raise InputError(
-                f"save: expected weights of {left} labels for a token of a second-order model, got {size} bytes; "
-                "nearly all weights are 0: train with a smaller penalty or with prune="
+                "save: expected weights of {left} labels for a token of a second-order model, got {size} bytes; "
+                "nearly all weights are 0: train with a smaller penalty or with prune=",
+                left=left,
+                size=size,
             )
         own["prune"], arrays["triples"] = p.prune, smallest(s.triples)
     if p.pruner is not None:
@@ -170,10 +174,12 @@ def pack(saved: SavedCRF, kind: str = MODEL) -> Packed:
 def unpack(file: ModelFile) -> SavedCRF:
     """Turn settings and arrays into a model, or say what is wrong with them."""
     with reading(file):
-        check_version(file, VERSION, "a CRF")
+        check_version(file, VERSION, message("a CRF"))
         hash_bits = optional(file, "hash_bits", int)
         if hash_bits is not None and not 1 <= hash_bits <= MOST_HASH_BITS:
-            raise bad_file(file, f"hash_bits from 1 to {MOST_HASH_BITS}", hash_bits)
+            raise bad_file(
+                file, message("hash_bits from 1 to {most_hash_bits}", most_hash_bits=MOST_HASH_BITS), hash_bits
+            )
         knowledge = unpack_knowledge(file)
         return SavedCRF(
             _parameters(file, hash_bits),
@@ -194,7 +200,7 @@ def _first(file: ModelFile, knowledge: Knowledge) -> SavedCRF | None:
     config = file.setting("first", dict)
     tensors = {name.removeprefix(FIRST): array for name, array in file.tensors.items() if name.startswith(FIRST)}
     if "first" in config:
-        raise bad_file(file, "a first stage of one stage", "another first stage in it")
+        raise bad_file(file, message("a first stage of one stage"), message("another first stage in it"))
     inner = unpack(replace(file, config=config, tensors=tensors))
     return replace(inner, knowledge=Knowledge(knowledge.clusters))
 
@@ -207,13 +213,19 @@ def _parameters(file: ModelFile, hash_bits: int | None) -> Parameters:
     structure = _structure(file, len(labels))
     weights = file.tensor("weights", np.float32, structure.size)
     if not np.isfinite(weights).all():
-        raise bad_file(file, "weights that are finite numbers", float(weights[~np.isfinite(weights)][0]))
+        raise bad_file(file, message("weights that are finite numbers"), float(weights[~np.isfinite(weights)][0]))
     sizes = {"states": structure.num_attributes, "edges": len(structure.edge_offsets) - 1}
     names = {part: _names(file, part, size, hash_bits) for part, size in sizes.items()}
     prune, pruner = _pruner(file, structure)
     left, most = candidates(len(labels), prune), affordable_candidates(file.size)
     if structure.triples is not None and left > most:
-        raise bad_file(file, f"up to {most} labels for a token of a second-order model in {file.size} bytes", left)
+        raise bad_file(
+            file,
+            message(
+                "up to {most} labels for a token of a second-order model in {size} bytes", most=most, size=file.size
+            ),
+            left,
+        )
     parameters = Parameters(labels, scheme_of(file), structure, weights, names["states"], names["edges"], pruner, prune)
     _ = parameters.rules  # labels that are not of the scheme
     return parameters
@@ -226,7 +238,7 @@ def _structure(file: ModelFile, L: int) -> Structure:
     edge_counts = whole_numbers(file, "edges.counts", None)
     pairs = _pairs(file, "edges.pairs", L)
     if labels.max(initial=0) >= L:
-        raise bad_file(file, f"label numbers below {L}", int(labels.max()))
+        raise bad_file(file, message("label numbers below {L}", L=L), int(labels.max()))
     offsets, edge_offsets = (
         _offsets(file, "states", counts, len(labels)),
         _offsets(file, "edges", edge_counts, len(pairs)),
@@ -238,7 +250,7 @@ def _structure(file: ModelFile, L: int) -> Structure:
         ("edges.pairs", edge_offsets, _keys(pairs, L)),
     ):
         if not _ascending(rows, keys):
-            raise bad_file(file, f"{part} that ascend", "others")
+            raise bad_file(file, message("{part} that ascend", part=part), message("others"))
     ends = file.setting("start", bool), file.setting("end", bool)
     return Structure(L, offsets, labels, transitions, edge_offsets, pairs, *ends, _triples(file, L))
 
@@ -249,10 +261,10 @@ def _triples(file: ModelFile, L: int) -> NDArray[np.int32] | None:
         return None
     triples = whole_numbers(file, "triples", None, 3).astype(np.int64)
     if triples.max(initial=0) >= L:
-        raise bad_file(file, f"label numbers below {L} in triples", int(triples.max()))
+        raise bad_file(file, message("label numbers below {L} in triples", L=L), int(triples.max()))
     keys = (triples[:, 0] * L + triples[:, 1]) * L + triples[:, 2]
     if not (np.diff(keys) > 0).all():
-        raise bad_file(file, "triples that ascend", "others")
+        raise bad_file(file, message("triples that ascend"), message("others"))
     return triples.astype(np.int32)
 
 
@@ -260,18 +272,20 @@ def _pruner(file: ModelFile, structure: Structure) -> tuple[float, NDArray[Any] 
     """The threshold and the weights of the model that prunes; 0 and None where nothing is pruned."""
     if structure.triples is None:
         if "prune" in file.config or "pruner" in file.tensors:
-            raise bad_file(file, "triples in a model that is pruned", "none")
+            raise bad_file(file, message("triples in a model that is pruned"), message("none"))
         return 0.0, None
     prune = file.setting("prune", float)
     if not 0 <= prune <= MOST_PRUNED:
-        raise bad_file(file, f"prune from 0 to {MOST_PRUNED}", prune)
+        raise bad_file(file, message("prune from 0 to {most_pruned}", most_pruned=MOST_PRUNED), prune)
     if (prune > 0) != ("pruner" in file.tensors):
-        raise bad_file(file, "the array pruner where prune is above 0, and only there", prune)
+        raise bad_file(file, message("the array pruner where prune is above 0, and only there"), prune)
     if prune == 0:
         return 0.0, None
     weights = file.tensor("pruner", np.float32, structure.first_order.size)
     if not np.isfinite(weights).all():
-        raise bad_file(file, "weights of the pruner that are finite numbers", float(weights[~np.isfinite(weights)][0]))
+        raise bad_file(
+            file, message("weights of the pruner that are finite numbers"), float(weights[~np.isfinite(weights)][0])
+        )
     return prune, weights
 
 
@@ -285,14 +299,14 @@ def whole_numbers(file: ModelFile, name: str, *shape: int | None) -> NDArray[Any
 def _pairs(file: ModelFile, name: str, L: int) -> NDArray[np.int32]:
     pairs = whole_numbers(file, name, None, 2)
     if pairs.max(initial=0) >= L:
-        raise bad_file(file, f"label numbers below {L} in {name}", int(pairs.max()))
+        raise bad_file(file, message("label numbers below {L} in {name}", L=L, name=name), int(pairs.max()))
     return pairs.astype(np.int32)
 
 
 def _offsets(file: ModelFile, part: str, counts: NDArray[Any], total: int) -> IntArray:
     offsets = offsets_of(counts)
     if offsets[-1] != total:
-        raise bad_file(file, f"{part}.counts that add up to {total}", int(offsets[-1]))
+        raise bad_file(file, message("{part}.counts that add up to {total}", part=part, total=total), int(offsets[-1]))
     return offsets
 
 
@@ -316,7 +330,9 @@ def _names(file: ModelFile, part: str, size: int, hash_bits: int | None) -> Voca
         return None
     names = Vocabulary.from_arrays(stored)
     if hash_bits is not None or len(names) != size:
-        raise bad_file(file, f"names of {size if hash_bits is None else 'no'} {part}", len(names))
+        raise bad_file(
+            file, message("names of {value} {part}", value=size if hash_bits is None else "no", part=part), len(names)
+        )
     return names
 
 
@@ -348,15 +364,17 @@ def way_of_file(file: ModelFile) -> Way:
     if described is None:
         return None
     if not all(isinstance(value, str) for value in described.values()):
-        raise bad_file(file, "features that are described by strings", described)
+        raise bad_file(file, message("features that are described by strings"), described)
     if {"template", "source"} <= set(described) <= {"template", "source", "dialect"}:
         try:
             return Template.parse(described["template"], described["source"], described.get("dialect", "crfpp"))
         except InputError as error:
-            raise StorageError(f"{file.source}: {error}; then train the model anew") from None
+            raise StorageError(
+                "{source}: {error}; then train the model anew", source=file.source, error=error
+            ) from None
     if set(described) == {"function"}:
         return MissingFunction(described["function"])
-    raise bad_file(file, "features by a template or a function", described)
+    raise bad_file(file, message("features by a template or a function"), described)
 
 
 def packed_dictionary(dictionary: Dictionary | None) -> tuple[dict[str, Any] | None, dict[str, NDArray[Any]]]:
@@ -375,10 +393,10 @@ def dictionary_of_file(file: ModelFile) -> Dictionary | None:
     if described is None:
         return None
     if set(described) != {"priority", "fold_case"} or type(described["fold_case"]) is not bool:
-        raise bad_file(file, "priority and fold_case of the dictionary", described)
+        raise bad_file(file, message("priority and fold_case of the dictionary"), described)
     text = file.tensor("dictionary", np.uint8, None).tobytes()
     try:
         entries = {tuple(tokens): kind for tokens, kind in json.loads(text)}
     except (ValueError, TypeError, RecursionError) as error:
-        raise bad_file(file, "phrases and types in the array 'dictionary'", str(error)) from None
+        raise bad_file(file, message("phrases and types in the array 'dictionary'"), str(error)) from None
     return Dictionary(entries, priority=described["priority"], fold_case=described["fold_case"])

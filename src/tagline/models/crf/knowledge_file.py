@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tagline.features.knowledge import Knowledge
 from tagline.features.lexicons.clusters import MOST_TABLES, Clusters
 from tagline.features.vectors import WordVectors
+from tagline.messages import message
 from tagline.models.files import bad_file
 from tagline.storage import ModelFile
 
@@ -38,10 +39,14 @@ def unpack_knowledge(file: ModelFile) -> Knowledge:
     if described is None:
         return Knowledge()
     if not isinstance(described, dict) or set(described) != {"clusters", "vectors"}:
-        raise bad_file(file, "clusters and vectors of the knowledge", described)
+        raise bad_file(file, message("clusters and vectors of the knowledge"), described)
     count, has_vectors = described["clusters"], described["vectors"]
     if type(count) is not int or not 0 <= count <= MOST_TABLES or type(has_vectors) is not bool:
-        raise bad_file(file, f"0 to {MOST_TABLES} tables of clusters, and vectors or none", described)
+        raise bad_file(
+            file,
+            message("0 to {most_tables} tables of clusters, and vectors or none", most_tables=MOST_TABLES),
+            described,
+        )
     tables = tuple(
         Clusters.of_arrays(
             _strings(file, f"clusters.{k}.words"),
@@ -66,4 +71,4 @@ def _strings(file: ModelFile, name: str) -> list[str]:
     try:
         return data.decode().split("\n") if data else []
     except UnicodeDecodeError:
-        raise bad_file(file, f"UTF-8 in the array {name!r}", "other bytes") from None
+        raise bad_file(file, message("UTF-8 in the array {name!r}", name=name), message("other bytes")) from None

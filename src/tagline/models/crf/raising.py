@@ -115,8 +115,9 @@ class FirstOrder:
         self.run.started = run.started
         if trained.reason.startswith(DIVERGED):
             raise TrainingError(
-                "fit: expected an objective and weights that are finite, got others: the first-order model that prunes "
-                f"{trained.reason}; scale the values of features, or raise c2"
+                "fit: expected an objective and weights that are finite, got others: the first-order model that "
+                "prunes {reason}; scale the values of features, or raise c2",
+                reason=trained.reason,
             )
         if trained.reason in ("interrupted", "time budget"):
             self.ended = trained.reason

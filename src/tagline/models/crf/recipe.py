@@ -14,6 +14,7 @@ from tagline.features.lexicons.gazetteers import dictionary_lines, learn_diction
 from tagline.features.templates.choosing import choose_set, named_template
 from tagline.features.templates.sets import load_set
 from tagline.features.templates.template import Template
+from tagline.messages import message
 from tagline.models.contract import Model
 from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
 from tagline.models.crf.estimator import CRF
@@ -64,8 +65,9 @@ class CRFRecipe(Recipe):
                 )
             if asked := self.beyond_compiled():
                 raise InputError(
-                    f"--cache, --{asked[0].replace('_', '-')}: expected one of them, got both; compiled data hold the "
-                    "attributes of the template alone"
+                    "--cache, --{asked}: expected one of them, got both; compiled data hold the attributes of the "
+                    "template alone",
+                    asked=asked[0].replace("_", "-"),
                 )
         check_settings(self.model)
         if (teacher := getattr(self.files, "teacher", None)) is not None:
@@ -89,11 +91,23 @@ class CRFRecipe(Recipe):
         data = self._compiled(reading, path, template) if cached else self._matched(sample)
         self.introduce(data)
         if (dictionary := self.model.dictionary) is not None:
-            self.tell.say(f"dictionary of {len(dictionary):,} phrases, types {', '.join(dictionary.types)}")
+            self.tell.say(
+                message(
+                    "dictionary of {num_dictionary:,} phrases, types {types}",
+                    num_dictionary=len(dictionary),
+                    types=", ".join(dictionary.types),
+                )
+            )
         self._introduce_template(self.chosen or template, why)
         self.problems = sample.problems
         if sample.problems:
-            self.tell.say(f"skipped {len(sample.problems)} broken sentences; the first: {sample.problems[0]}")
+            self.tell.say(
+                message(
+                    "skipped {num_problems} broken sentences; the first: {problems}",
+                    num_problems=len(sample.problems),
+                    problems=sample.problems[0],
+                )
+            )
         return data
 
     def read_remote(self, data: Any, dev: Corpus | None) -> Any:
@@ -103,7 +117,9 @@ class CRFRecipe(Recipe):
             raise InputError("--cache, --ray: expected one of them, got both; workers compile on their own disks")
         for name in ("dictionary", "learn_dictionary", "documents"):
             if getattr(self.files, name):
-                raise InputError(f"--{name.replace('_', '-')}, --ray: expected one of them, got both; leave out --ray")
+                raise InputError(
+                    "--{name}, --ray: expected one of them, got both; leave out --ray", name=name.replace("_", "-")
+                )
         self._introduce_template(*self._template(data.sample(), dev))
         return data
 
@@ -119,7 +135,11 @@ class CRFRecipe(Recipe):
 
     def _introduce_template(self, template: Template, why: str) -> None:
         shown = template.source.removesuffix(".txt") if why else template.source
-        self.tell.say(f"template {shown}: {why}; --template names another" if why else f"template {shown}")
+        self.tell.say(
+            message("template {shown}: {why}; --template names another", shown=shown, why=why)
+            if why
+            else message("template {shown}", shown=shown)
+        )
         for note in template.notes:
             self.tell.say(note)
 
@@ -136,7 +156,8 @@ class CRFRecipe(Recipe):
             scheme = detect(corpus).scheme
             if scheme is None:
                 raise InputError(
-                    f"--learn-dictionary: expected tags of a tag scheme, such as B-PER, got others in {corpus.source}"
+                    "--learn-dictionary: expected tags of a tag scheme, such as B-PER, got others in {source}",
+                    source=corpus.source,
                 )
             self.model.dictionary, corpus = learn_dictionary(corpus, scheme.name)
         else:
@@ -160,14 +181,19 @@ class CRFRecipe(Recipe):
             if files.teacher_weight is not None:
                 taught["teacher_weight"] = files.teacher_weight
             if files.unlabelled is not None:
-                tell.stage(f"reading {files.unlabelled}")
+                tell.stage(message("reading {unlabelled}", unlabelled=files.unlabelled))
                 taught["unlabelled"] = more = read_unlabelled(files.unlabelled, self.teacher)
                 tell.say(
-                    f"and from {len(more):,} sentences, {more.num_tokens:,} tokens, of {files.unlabelled} without tags"
+                    message(
+                        "and from {num_more:,} sentences, {num_tokens:,} tokens, of {unlabelled} without tags",
+                        num_more=len(more),
+                        num_tokens=more.num_tokens,
+                        unlabelled=files.unlabelled,
+                    )
                 )
-            tell.stage(f"asking {files.teacher}")
+            tell.stage(message("asking {teacher}", teacher=files.teacher))
         else:
-            tell.stage("numbering features")
+            tell.stage(message("numbering features"))
         model: CRF = self.model
         model.features = self.chosen
         fitted(model, data, X_dev=dev, **taught, **self.documents(data, dev), **run_files)
@@ -181,18 +207,20 @@ class CRFRecipe(Recipe):
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"--cache: expected a folder, got {cache} ({error.strerror})") from None
+            raise InputError(
+                "--cache: expected a folder, got {cache} ({strerror})", cache=cache, strerror=error.strerror
+            ) from None
         status = os.stat(path)
         facts = (os.path.abspath(path), status.st_size, status.st_mtime_ns, template.text, bits, reading)
         target = folder / f"{Path(path).stem}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}.compiled"
         if target.exists():
-            self.tell.say(f"using {target}, compiled before")
+            self.tell.say(message("using {target}, compiled before", target=target))
             return CompiledCorpus.open(target)
         blocks = iter_columns(path, encoding=reading.encoding, strict=not reading.lenient)
         chosen = (reading.choose(block) for block in blocks if len(block))
 
         def compiling(done: int) -> None:
-            self.tell.stage(f"compiling {path}: {done:,} tokens")
+            self.tell.stage(message("compiling {path}: {done:,} tokens", path=path, done=done))
 
         return compile_corpus(chosen, target, template, hash_bits=bits, progress=compiling)
 
@@ -213,15 +241,15 @@ def read_unlabelled(path: str, teacher: Model) -> Corpus:
     how = StreamFormat(form, sure=False, by_character=single, encoding="auto", split=True, columns=columns)
     blocks = [block.corpus for block in read_stream(path, how, cut)]
     if not blocks:
-        raise InputError(f"{path}: expected sentences, got none")
+        raise InputError("{path}: expected sentences, got none", path=path)
     return joined_corpus(blocks)
 
 
 def _first_block(files: LabelledFiles, path: str) -> Corpus:
     """The beginning of a training file, to choose by."""
     if format_of(path, files.form) != "columns" or path == "-":
-        raise InputError(f"--cache: expected a column file to compile, got {path}; leave --cache out")
+        raise InputError("--cache: expected a column file to compile, got {path}; leave --cache out", path=path)
     for block in iter_columns(path, encoding=files.encoding, strict=not files.lenient):
         if len(block):
             return files.choose(block)
-    raise InputError(f"{path}: expected sentences, got none")
+    raise InputError("{path}: expected sentences, got none", path=path)

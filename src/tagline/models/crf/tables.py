@@ -74,7 +74,11 @@ def with_rows(parameters: Parameters, rows: Iterable[tuple[str, WeightRow]]) -> 
         if row.attribute is not None:
             key += (L * L if row.kind == "edge" else L) * attributes[row.kind][row.attribute]
         if key in entries[row.kind]:
-            raise InputError(f"{where}: expected each weight once, got that of {entries[row.kind][key][1]} again")
+            raise InputError(
+                "{where}: expected each weight once, got that of {entries} again",
+                where=where,
+                entries=entries[row.kind][key][1],
+            )
         entries[row.kind][key] = row.weight, where
     parts = {kind: _sorted(entries[kind]) for kind in KINDS}
     s = p.structure
@@ -101,7 +105,11 @@ def with_rows(parameters: Parameters, rows: Iterable[tuple[str, WeightRow]]) -> 
 def _number(labels: Mapping[str, int], label: str, what: str, where: str) -> int:
     if label not in labels:
         raise InputError(
-            f"{where}: expected a {what} that the model has, one of {', '.join(labels)}, got {label!r:.60}"
+            "{where}: expected a {what} that the model has, one of {labels}, got {label!r:.60}",
+            where=where,
+            what=what,
+            labels=", ".join(labels),
+            label=label,
         )
     return labels[label]
 
@@ -116,8 +124,9 @@ def _attributes(parameters: Parameters, kind: str, table: Iterable[tuple[str, We
     for name, number in numbers.items():
         if number < 0:
             raise InputError(
-                f"{places[name]}: expected an attribute that the model has, got {name!r:.60}; train with data that "
-                "show it"
+                "{places}: expected an attribute that the model has, got {name!r:.60}; train with data that show it",
+                places=places[name],
+                name=name,
             )
     return numbers
 

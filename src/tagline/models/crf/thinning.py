@@ -16,6 +16,7 @@ from tagline import storage
 from tagline.checks import check_whole
 from tagline.features.attributes import Attributes
 from tagline.features.vocabulary import Vocabulary
+from tagline.messages import message
 from tagline.models.crf.compilation import KIND, CompiledCorpus
 from tagline.ragged import offsets_of
 
@@ -28,7 +29,7 @@ def thinned(corpus: CompiledCorpus, path: str | os.PathLike[str], min_frequency:
         path: the file to write.
         min_frequency: of the attributes that stay.
     """
-    check_whole("min_frequency", min_frequency, 0, 2**62, wanted="0 or more")
+    check_whole("min_frequency", min_frequency, 0, 2**62, wanted=message("0 or more"))
     config: dict[str, Any] = {"kind": KIND, "labels": list(corpus.labelled.labels), "hash_bits": corpus.hash_bits}
     config["fingerprint"] = corpus.fingerprint
     if corpus.template is not None:

@@ -15,6 +15,7 @@ from tagline import chain as engine
 from tagline.chain import symbols
 from tagline.checks import check_whole, random_generator, shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.answers import MOST_TOKENS, ChainModel, PerSentence
 from tagline.models.contract import Input
 from tagline.models.entities import Entity
@@ -165,10 +166,12 @@ class HMMAnswers(ChainModel):
         p, X = self._fitted(), as_sentences([sentence])
         chains = list(self.chains(X, known=None if known is None else [known]))
         if len(chains) != 1 or chains[0].num_sentences != 1:
-            raise InputError(f"sentence: expected one sentence, got {shown_value(sentence)}")
+            raise InputError("sentence: expected one sentence, got {sentence}", sentence=shown_value(sentence))
         words = sentence.tokens if isinstance(sentence, Sentence) else [_word(symbol) for symbol in sentence]
         if len(words) != chains[0].num_tokens:
-            raise InputError(f"sentence: expected a list of observations, got {shown_value(sentence)}")
+            raise InputError(
+                "sentence: expected a list of observations, got {sentence}", sentence=shown_value(sentence)
+            )
         return explain_chain(chains[0], p.labels, words)
 
     # Inside.
@@ -225,7 +228,7 @@ class HMMAnswers(ChainModel):
         p = self._fitted()
         X, y, inputs = self._without_tables(X, y, inputs)
         if odd := sorted(inputs.keys() - {"lengths", "known"}):
-            raise TypeError(f"an HMM has no input {odd[0]!r}; expected lengths, groups or known")
+            raise TypeError(message("an HMM has no input {odd!r}; expected lengths, groups or known", odd=odd[0]))
         observed = self._observe(X, inputs.get("lengths"))
         states = read_states(X, y, observed.offsets)
         labelled = read_labels(X, y) if states is None else states.labelled

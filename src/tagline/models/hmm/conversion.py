@@ -17,6 +17,7 @@ import numpy as np
 
 from tagline.errors import InputError
 from tagline.features.templates.template import Template
+from tagline.messages import message
 from tagline.models.crf.assembly import FeatureWeights, crf_of_weights
 from tagline.models.crf.estimator import CRF
 from tagline.models.crf.extraction import Way
@@ -92,7 +93,8 @@ def _symbol(symbol: Any) -> str:
 def _table(emission: Emission, symbols: Symbols | None) -> tuple[Way, dict[str, Float64Array]]:
     """Where attributes come from, and the weights ``[K]`` of each."""
     raise InputError(
-        f"to_crf: expected emissions of an exponential family, got {emission.family}: no CRF is equal to it"
+        "to_crf: expected emissions of an exponential family, got {family}: no CRF is equal to it",
+        family=emission.family,
     )
 
 
@@ -105,7 +107,7 @@ def _categorical(emission: Categorical, symbols: Symbols | None) -> tuple[Way, d
             raise InputError("to_crf: expected all states, or none, to keep some probability for unseen symbols")
         rest = log(emission.unseen)
     words = all(isinstance(symbol, str) for symbol in symbols.values)
-    way: Way = Template.parse(WORDS, "an HMM") if words else Statistics("categorical")
+    way: Way = Template.parse(WORDS, message("an HMM")) if words else Statistics("categorical")
     names = [f"U00:{symbol}" if words else _symbol(symbol) for symbol in symbols.values]
     # What every symbol has, known or not, is what the states keep for unknown ones.
     return way, {**dict(zip(names, logs - rest, strict=True)), "U01:" if words else "any": rest}

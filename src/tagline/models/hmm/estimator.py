@@ -103,12 +103,18 @@ class HMM(HMMSettings, HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # typ
         if isinstance(family, Categorical):
             table = Symbols.of(range(family.num_symbols) if symbols is None else symbols)
             if len(table) != family.num_symbols:
-                raise InputError(f"symbols: expected {family.num_symbols}, one a column of emission, got {len(table)}")
+                raise InputError(
+                    "symbols: expected {num_symbols}, one a column of emission, got {num_table}",
+                    num_symbols=family.num_symbols,
+                    num_table=len(table),
+                )
         elif symbols is not None:
-            raise InputError(f"symbols: expected none, for {family.family} emissions have no names, got some")
+            raise InputError(
+                "symbols: expected none, for {family} emissions have no names, got some", family=family.family
+            )
         names = [str(state) for state in range(K)] if labels is None else [str(label) for label in labels]
         if len(names) != K or len(set(names)) != K:
-            raise InputError(f"labels: expected {K} names, each once, got {names!r:.60}")
+            raise InputError("labels: expected {K} names, each once, got {names!r:.60}", K=K, names=names)
         parameters = HMMParameters(tuple(names), labels is None, None, first, np.asarray(transitions), family, table)
         out = cls(**{"n_states": K if labels is None else None, "emission": family.family, **settings})
         out._become(FittedHMM(checked(parameters), TrainingFacts(reason="given")))

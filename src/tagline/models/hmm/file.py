@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from tagline.errors import InputError, StorageError
 from tagline.features.vocabulary import Vocabulary
+from tagline.messages import message
 from tagline.models.files import (
     Packed,
     TrainingFacts,
@@ -77,31 +78,33 @@ def _packed_symbols(symbols: Symbols | None) -> tuple[str | None, dict[str, NDAr
     if all(type(symbol) is int and abs(symbol) < 2**63 for symbol in symbols.values):
         return "integers", {f"{_SYMBOLS}integers": np.array(symbols.values, np.int64)}
     odd = next(symbol for symbol in symbols.values if not isinstance(symbol, str))
-    raise InputError(f"symbols: expected strings, or integers, to save, got {odd!r:.60}; turn symbols into strings")
+    raise InputError(
+        "symbols: expected strings, or integers, to save, got {odd!r:.60}; turn symbols into strings", odd=odd
+    )
 
 
 def unpack(file: ModelFile) -> SavedHMM:
     """Turn settings and arrays into a model, or say what is wrong with them."""
     with reading(file):
-        check_version(file, VERSION, "an HMM")
+        check_version(file, VERSION, message("an HMM"))
         return SavedHMM(_parameters(file), facts_of(file), settings_of(file))
 
 
 def _parameters(file: ModelFile) -> HMMParameters:
     labels, numbers = labels_of(file), file.setting("numbers", bool)
     if numbers and labels != tuple(str(state) for state in range(len(labels))):
-        raise bad_file(file, "labels 0, 1, … in order", labels)
+        raise bad_file(file, message("labels 0, 1, … in order"), labels)
     K = len(labels)
     start = file.tensor("start", np.float64, K)
     transitions = file.tensor("transitions", np.float64, K, K)
     described = file.setting("emission", dict)
     family = described.get("family")
     if not isinstance(family, str) or family not in FAMILIES:
-        raise bad_file(file, f"emissions of a family among {', '.join(FAMILIES)}", family)
+        raise bad_file(file, message("emissions of a family among {families}", families=", ".join(FAMILIES)), family)
     try:
         emission = FAMILIES[family].from_arrays(group_of(file, _EMISSION), described)
     except StorageError as error:
-        raise StorageError(f"{file.source}: {error}") from None
+        raise StorageError("{source}: {error}", source=file.source, error=error) from None
     symbols = _symbols(file)
     wanted = emission.num_symbols if isinstance(emission, Categorical) else None
     if wanted != (None if symbols is None else len(symbols)):
@@ -114,9 +117,9 @@ def _parameters(file: ModelFile) -> HMMParameters:
 def _layout(file: ModelFile) -> Layout:
     columns, groups = file.config.get("columns", []), file.config.get("groups")
     if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
-        raise bad_file(file, "names of columns", columns)
+        raise bad_file(file, message("names of columns"), columns)
     if groups is not None and not isinstance(groups, str):
-        raise bad_file(file, "the name of a column as groups", groups)
+        raise bad_file(file, message("the name of a column as groups"), groups)
     return Layout(tuple(columns), groups)
 
 
@@ -127,5 +130,5 @@ def _symbols(file: ModelFile) -> Symbols | None:
     if kind == "integers":
         return Symbols.of(file.tensor(f"{_SYMBOLS}integers", np.int64, None).tolist())
     if kind != "words":
-        raise bad_file(file, "symbols that are words or integers", kind)
+        raise bad_file(file, message("symbols that are words or integers"), kind)
     return Symbols.of(Vocabulary.from_arrays(group_of(file, _SYMBOLS)))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tagline.checks import check_choice, check_whole, shown_value
+from tagline.messages import message
 from tagline.models.files import TrainingFacts
 from tagline.models.hmm.emissions import Categorical, Emission
 from tagline.models.hmm.parameters import HMMParameters
@@ -89,7 +90,7 @@ class HMMViews:
         p = self._fitted()
         if label is not None:
             check_choice("label", shown_value(label) if isinstance(label, int | np.integer) else label, p.labels)
-        check_whole("n", n, 0, wanted="0 or more")
+        check_whole("n", n, 0, wanted=message("0 or more"))
         if not isinstance(p.emission, Categorical) or p.symbols is None:
             return []
         logs = p.emission.log_table()  # [V, K]

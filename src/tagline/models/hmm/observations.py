@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.hmm.emissions import MISSING, UNKNOWN, Categorical, Emission, Symbols
 from tagline.models.hmm.emissions.observations import check_observations, is_list
 from tagline.models.hmm.readings import refuse_pairs, warn_of_single_numbers
@@ -64,7 +65,11 @@ def observe_new(
         symbols, (ids, offsets) = known, known.number(X, lengths)
         if (ids == UNKNOWN).any():
             n = int(np.flatnonzero(ids == UNKNOWN)[0])
-            raise InputError(f"observation {n}: expected one of the {len(symbols)} symbols of the model, got another")
+            raise InputError(
+                "observation {n}: expected one of the {num_symbols} symbols of the model, got another",
+                n=n,
+                num_symbols=len(symbols),
+            )
     return Observed(ids, offsets, _is_flat(X, lengths)), symbols
 
 
@@ -73,8 +78,9 @@ def _refuse_reals(symbols: Symbols) -> None:
     real = next((value for value in symbols.values if isinstance(value, float) and not value.is_integer()), None)
     if real is not None:
         raise InputError(
-            f'X: expected symbols, for emission="categorical", got real numbers such as {real:g}; emission="gaussian" '
-            'or "mixture" models numbers, str(number) makes a symbol of one'
+            'X: expected symbols, for emission="categorical", got real numbers such as {real:g}; '
+            'emission="gaussian" or "mixture" models numbers, str(number) makes a symbol of one',
+            real=real,
         )
 
 
@@ -106,11 +112,20 @@ def observe(emission: Emission, X: Any, lengths: ArrayLike | None, symbols: Symb
 def _unknown(n: int, X: Any, offsets: IntArray, symbols: Symbols) -> InputError:
     b = row_of(offsets, n)
     t = n - int(offsets[b])
-    place = f"{X.place(b)}, token {t}" if isinstance(X, Corpus) else f"X[{b}][{t}]" if is_list(X) else f"X[{n}]"
+    place = (
+        message("{place}, token {t}", place=X.place(b), t=t)
+        if isinstance(X, Corpus)
+        else f"X[{b}][{t}]"
+        if is_list(X)
+        else f"X[{n}]"
+    )
     got = X[b].tokens[t] if isinstance(X, Corpus) else X[b][t] if is_list(X) else np.asarray(X)[n].item()
     return InputError(
-        f"{place}: expected one of {len(symbols)} symbols seen in training, got {got!r:.60}; "
-        'unknown="smooth" takes others'
+        '{place}: expected one of {num_symbols} symbols seen in training, got {got!r:.60}; unknown="smooth" takes '
+        "others",
+        place=place,
+        num_symbols=len(symbols),
+        got=got,
     )
 
 

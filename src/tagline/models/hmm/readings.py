@@ -52,8 +52,10 @@ def refuse_pairs(X: Any, symbols: Symbols) -> None:
         return
     if (pair := _first_of_pairs(X)) is not None:
         raise InputError(
-            f"X: expected symbols like those of training, such as {next(iter(symbols.values), None)!r:.40}, got pairs "
-            f"such as {pair!r:.60}, each an unknown symbol. If these are words with their tags, pass the words alone"
+            "X: expected symbols like those of training, such as {next!r:.40}, got pairs such as {pair!r:.60}, "
+            "each an unknown symbol. If these are words with their tags, pass the words alone",
+            next=next(iter(symbols.values), None),
+            pair=pair,
         )
 
 
@@ -66,8 +68,11 @@ def refuse_lengths(y: Any, offsets: IntArray) -> None:
         return
     if all(isinstance(state, int | np.integer) and state == 1 for state in y):
         raise InputError(
-            f"y: expected states, got 1 for each of {N} observations. If these are lengths, as hmmlearn's fit takes, "
-            f"pass lengths=[1] * {N}; if the states are all 1, pass a list of them for each of the {B} sentences"
+            "y: expected states, got 1 for each of {N} observations. If these are lengths, as hmmlearn's fit "
+            "takes, pass lengths=[1] * {N}; if the states are all 1, pass a list of them for each of the {B} "
+            "sentences",
+            N=N,
+            B=B,
         )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.contract import Model
 from tagline.models.recipes import Budget, Recipe, check_progress, fitted
 from tagline.readers.corpus import Corpus
@@ -48,7 +49,9 @@ class HMMRecipe(Recipe):
         super().check()
         if self.model.n_states is None and (said := [name for name in OF_SERIES if name in self.said]):
             flag = self.kind.options[said[0]].flag
-            raise InputError(f"{flag}: expected --states N, for it is about a series without labels, got none")
+            raise InputError(
+                "{flag}: expected --states N, for it is about a series without labels, got none", flag=flag
+            )
         if self.model.n_states is not None and "emission" not in self.said:
             self.model.emission = "gaussian"
         check_settings(self.model)
@@ -66,14 +69,17 @@ class HMMRecipe(Recipe):
         if count is None:
             if is_csv(path, reading.form):
                 raise InputError(
-                    f"--states: expected how many hidden states to learn from the series {path}, got none; labelled "
-                    "sentences come in columns, .jsonl or .conllu"
+                    "--states: expected how many hidden states to learn from the series {path}, got none; "
+                    "labelled sentences come in columns, .jsonl or .conllu",
+                    path=path,
                 )
             return super().read(reading, path, dev)
         if not is_csv(path, reading.form):
             raise InputError(
-                f"{path}: expected a series, .csv or .tsv, to learn {count} hidden states from, got another file; "
-                "--format csv reads it as one, and without --states tags are learned"
+                "{path}: expected a series, .csv or .tsv, to learn {count} hidden states from, got another file; "
+                "--format csv reads it as one, and without --states tags are learned",
+                path=path,
+                count=count,
             )
         self._refuse_dev(dev)
         table = read_csv(path, encoding=reading.encoding, form=reading.form)
@@ -94,17 +100,33 @@ class HMMRecipe(Recipe):
         for flag, name in [("--group", group), *(("--columns", name) for name in (named or "").split(",") if name)]:
             if name is not None and name not in table.names:
                 raise InputError(
-                    f"{flag}: expected a column of {table.source} ({', '.join(table.names)}), got {name!r}"
+                    "{flag}: expected a column of {source} ({names}), got {name!r}",
+                    flag=flag,
+                    source=table.source,
+                    names=", ".join(table.names),
+                    name=name,
                 )
         rest = [name for name in table.names if name != group]
         chosen = [name for name in named.split(",") if name] if named else rest
         if not named and self.model.emission != "categorical":
             chosen = [name for name in rest if table.has_numbers(name)]
             if left := [name for name in rest if name not in chosen]:
-                self.tell.say(f"left out {', '.join(left)}, which has no numbers; --group or --columns can name it")
+                self.tell.say(
+                    message(
+                        "left out {left}, which has no numbers; --group or --columns can name it", left=", ".join(left)
+                    )
+                )
         if not chosen:
-            raise InputError(f"{table.source}: expected a column of numbers, got {', '.join(table.names)}")
-        self.tell.say(f"columns {', '.join(chosen)}" + ("" if group is None else f", sequences by {group}"))
+            raise InputError(
+                "{source}: expected a column of numbers, got {names}", source=table.source, names=", ".join(table.names)
+            )
+        self.tell.say(
+            message(
+                "columns {chosen}{value}",
+                chosen=", ".join(chosen),
+                value="" if group is None else message(", sequences by {group}", group=group),
+            )
+        )
         return tuple(chosen)
 
     def fit(self, data: Any, dev: Corpus | None) -> Model:
@@ -114,7 +136,7 @@ class HMMRecipe(Recipe):
         if self.model.n_states is None:
             return super().fit(data, dev)
         files = self.run_files()
-        self.tell.stage("learning")
+        self.tell.stage(message("learning"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the command says itself why training ended
             fitted(self.model, data.table if isinstance(data, SeriesData) else data, groups=self.files.group, **files)

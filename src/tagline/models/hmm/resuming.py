@@ -61,13 +61,22 @@ def restored(state: State, like: HMMParameters, starts: int, random: np.random.G
     restored_generator(random, state, "random")
     number, revivals = state.value("number", int), state.value("revivals", int)
     if not (0 <= number < starts and 0 <= revivals <= REVIVALS):
-        raise StorageError(f"{state.source}: expected a step of one of {starts} starts, got none; {DAMAGED}")
+        raise StorageError(
+            "{source}: expected a step of one of {starts} starts, got none; {damaged}",
+            source=state.source,
+            starts=starts,
+            damaged=DAMAGED,
+        )
     ends: dict[str, Trained] = {}
     for name in ("inner", "best"):
         if name in state.values:
             part = state.part(name)
             history, parameters = tuple(log_of(part)), parameters_of(part.part("parameters"), like)
             reason = part.value("reason", str)
+            if not history:
+                raise StorageError(
+                    "{source}: expected at least one pass, got none; {damaged}", source=state.source, damaged=DAMAGED
+                )
             ends[name] = Trained(parameters, part.value("objective", float), reason, history, best=len(history))
     return Search(number, revivals, ends.get("inner"), ends.get("best"))
 
@@ -94,7 +103,12 @@ def parameters_of(state: State, like: HMMParameters) -> HMMParameters:
         emission = type(like.emission).from_arrays(arrays, described)
         return checked(replace(like, start=start, transitions=transitions, emission=emission))
     except (KeyError, TypeError, ValueError, InputError, StorageError) as error:
-        raise StorageError(f"{state.source}: expected parameters of an HMM, got: {error!s:.200}; {DAMAGED}") from None
+        raise StorageError(
+            "{source}: expected parameters of an HMM, got: {error!s:.200}; {damaged}",
+            source=state.source,
+            error=error,
+            damaged=DAMAGED,
+        ) from None
 
 
 def facts_of(hmm: Any, how: Fitting, lesson: ObservedLesson, before: HMMParameters | None) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagline.checks import check_choice, check_number
+from tagline.messages import message
 from tagline.types import BoolArray, Float64Array
 
 SMOOTHING = ("add-k", "witten-bell", "dirichlet")
@@ -27,7 +28,7 @@ SMOOTHING = ("add-k", "witten-bell", "dirichlet")
 def check_smoothing(name: str, k: float) -> None:
     """Raise where the way to smooth is unknown or k is no pseudo-count."""
     check_choice("smoothing", name, SMOOTHING)
-    check_number("k", k, least=0, wanted="a pseudo-count of 0 or more")
+    check_number("k", k, least=0, wanted=message("a pseudo-count of 0 or more"))
 
 
 def smoothed(

@@ -15,6 +15,7 @@ import numpy as np
 
 from tagline.checks import is_listing, is_whole
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.labelled import LabelledTokens, match_lengths, read_labels, used_labels
 from tagline.readers.corpus import TAG, Corpus
 from tagline.types import IntArray
@@ -45,12 +46,17 @@ class States:
             if n_states is None and not used:
                 raise InputError("n_states: expected a number of states, for y names none, got None")
             if n_states is not None and n_states < K:
-                raise InputError(f"y: expected states from 0 to {n_states - 1}, as n_states says, got {K - 1}")
+                raise InputError(
+                    "y: expected states from 0 to {last}, as n_states says, got {got}", last=n_states - 1, got=K - 1
+                )
             return [str(state) for state in range(n_states or K)]
         if n_states is not None and n_states != len(used):
             raise InputError(
-                f"n_states: expected {len(used)}, the labels in y ({', '.join(sorted(used)[:5])}…), got {n_states}; "
-                "leave it out, or give states as numbers"
+                "n_states: expected {num_used}, the labels in y ({used}…), got {n_states}; leave it out, or give "
+                "states as numbers",
+                num_used=len(used),
+                used=", ".join(sorted(used)[:5]),
+                n_states=n_states,
             )
         return sorted(used)
 
@@ -85,8 +91,14 @@ def _rows(y: Any, offsets: IntArray) -> Any:
     states = np.asarray(y, object) if isinstance(y, list | tuple) and None in y else np.asarray(y)
     if len(states) != N:
         looks = states.dtype.kind in "iu" and len(states) > 0 and states.sum() == N
-        hint = "; these look like lengths: pass lengths=" if looks else ""
-        raise InputError(f"y: expected {N} states, one an observation of the {B} sentences, got {len(states)}{hint}")
+        hint = message("; these look like lengths: pass lengths=") if looks else ""
+        raise InputError(
+            "y: expected {N} states, one an observation of the {B} sentences, got {num_states}{hint}",
+            N=N,
+            B=B,
+            num_states=len(states),
+            hint=hint,
+        )
     values = [None if isinstance(state, int) and state < 0 else state for state in states.tolist()]
     return [values[first:last] for first, last in pairwise(offsets.tolist())]
 

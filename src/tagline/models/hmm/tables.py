@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from tagline.checks import shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.sentences import as_sentences
 from tagline.readers.adapters import is_tagged_frame
 from tagline.readers.tabular import Table, as_table, groups_of, is_frame, is_series, values_of
@@ -66,14 +67,15 @@ def read_series(
         raise InputError("lengths, groups: expected one of them, got both")
     y = _states(y) if is_series(y) else y
     if isinstance(X, list | tuple) and X and all(is_frame(x) for x in X):
-        _refuse_groups(groups, "a list of data frames has a sentence in each")
+        _refuse_groups(groups, message("a list of data frames has a sentence in each"))
         parts = [read_series(x, y=None, layout=layout, symbols=symbols) for x in X]
         return Series([part.X for part in parts], None, y, parts[0].layout)
     if is_frame(X) and not (symbols and groups is None and lengths is None and is_tagged_frame(X)):
         return _read_table(as_table(X), lengths, groups, y, layout, symbols)
     if isinstance(groups, str):
         raise InputError(
-            f"groups: expected a key for each observation, got {groups!r}; only a data frame has columns by name"
+            "groups: expected a key for each observation, got {groups!r}; only a data frame has columns by name",
+            groups=groups,
         )
     if groups is not None:
         lengths = groups_of(groups)
@@ -84,7 +86,7 @@ def read_series(
 
 def _refuse_groups(groups: Any, why: str) -> None:
     if groups is not None:
-        raise InputError(f"groups: expected none, for {why}, got {shown_value(groups)}")
+        raise InputError("groups: expected none, for {why}, got {groups}", why=why, groups=shown_value(groups))
 
 
 def _read_table(table: Table, lengths: Any, groups: Any, y: Any, layout: Layout, symbols: bool) -> Series:
@@ -97,11 +99,14 @@ def _read_table(table: Table, lengths: Any, groups: Any, y: Any, layout: Layout,
     names = layout.columns or tuple(name for name in table.names if name not in (group, state))
     if missing := [name for name in names if name not in table.names]:
         raise InputError(
-            f"{table.source}: expected the columns {', '.join(names)}, as in training, got {', '.join(table.names)}; "
-            f"{', '.join(missing)} is missing"
+            "{source}: expected the columns {names}, as in training, got {got}; {missing} is missing",
+            source=table.source,
+            names=", ".join(names),
+            got=", ".join(table.names),
+            missing=", ".join(missing),
         )
     if not names:
-        raise InputError(f"{table.source}: expected a column to learn from, got none")
+        raise InputError("{source}: expected a column to learn from, got none", source=table.source)
     if group is not None:
         lengths = groups_of(table[group], group)
     elif given:
@@ -117,8 +122,13 @@ def _observed(table: Table, names: tuple[str, ...], symbols: bool) -> Any:
     if len(names) > 1:
         hint = ""
         if all(table.has_numbers(name) for name in names):
-            hint = '; emission="gaussian" takes several columns of numbers'
-        raise InputError(f"{table.source}: expected one column of symbols, got {', '.join(names)}{hint}")
+            hint = message('; emission="gaussian" takes several columns of numbers')
+        raise InputError(
+            "{source}: expected one column of symbols, got {names}{hint}",
+            source=table.source,
+            names=", ".join(names),
+            hint=hint,
+        )
     return _array(table[names[0]], symbols=True)
 
 

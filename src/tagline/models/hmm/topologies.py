@@ -13,6 +13,7 @@ import numpy as np
 
 from tagline.checks import as_array, shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.readers.rules import Rules
 from tagline.types import BoolArray
 
@@ -57,8 +58,10 @@ def as_topology(topology: Any, K: int) -> Topology:
     start, everywhere = np.ones(K, bool), np.ones(K, bool)
     if isinstance(topology, str):
         if topology not in TOPOLOGIES:
-            wanted = f"one of {', '.join(TOPOLOGIES)}, or booleans [K, K]"
-            raise InputError(f"topology: expected {wanted}, got {shown_value(topology)}")
+            wanted = message("one of {topologies}, or booleans [K, K]", topologies=", ".join(TOPOLOGIES))
+            raise InputError(
+                "topology: expected {wanted}, got {topology}", wanted=wanted, topology=shown_value(topology)
+            )
         allowed = np.ones((K, K), bool)
         if topology == "left-to-right":
             allowed, start = np.triu(allowed), np.arange(K) == 0
@@ -68,10 +71,15 @@ def as_topology(topology: Any, K: int) -> Topology:
     allowed = as_array("topology", topology)
     if allowed.shape != (K, K) or allowed.dtype != np.bool_:
         raise InputError(
-            f"topology: expected booleans of shape [{K}, {K}], True where a state may follow another, got "
-            f"{allowed.dtype} {list(allowed.shape)}"
+            "topology: expected booleans of shape [{K}, {K}], True where a state may follow another, got {dtype} "
+            "{shape}",
+            K=K,
+            dtype=allowed.dtype,
+            shape=list(allowed.shape),
         )
     stuck = np.flatnonzero(~allowed.any(axis=1))
     if len(stuck):
-        raise InputError(f"topology[{stuck[0]}]: expected a state that may follow, if only itself, got none")
+        raise InputError(
+            "topology[{stuck}]: expected a state that may follow, if only itself, got none", stuck=stuck[0]
+        )
     return Topology(start, allowed.copy(), everywhere)

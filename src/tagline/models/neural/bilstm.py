@@ -20,6 +20,7 @@ from tagline.features.lexicons.embeddings import Embeddings, read_embeddings
 from tagline.features.spellings import KNOWN, Forms, FormTable
 from tagline.features.templates.choosing import BY_CHARACTER, is_by_character
 from tagline.features.vocabulary import Vocabulary
+from tagline.messages import message
 from tagline.models.files import bad_file
 from tagline.models.networks import BiLSTMSettings
 from tagline.models.neural.file import planned
@@ -123,8 +124,8 @@ class BiLSTMCRF(BiLSTMSettings, NeuralTagger):
     def _check(self) -> None:
         if not isinstance(self.embeddings, str | os.PathLike | Embeddings | None):
             got = type(self.embeddings).__name__
-            wanted = "a file of word vectors, a folder with an encoder, Embeddings or None"
-            raise InputError(f"embeddings: expected {wanted}, got {got}")
+            wanted = message("a file of word vectors, a folder with an encoder, Embeddings or None")
+            raise InputError("embeddings: expected {wanted}, got {got}", wanted=wanted, got=got)
         _outline(self._plan(), (KNOWN, KNOWN), 1, None)
 
     def _plan(self, before: Network | None = None) -> dict[str, Any]:
@@ -180,10 +181,10 @@ class BiLSTMCRF(BiLSTMSettings, NeuralTagger):
         )
         lowercase, longest = planned(file, "lowercase", bool), planned(file, "longest", int)
         if not 1 <= longest <= LONGEST:
-            raise bad_file(file, f"words of 1 to {LONGEST} characters", longest)
+            raise bad_file(file, message("words of 1 to {longest} characters", longest=LONGEST), longest)
         plan = {name: planned(file, name, *kinds) for name, kinds in _PLAN.items()}
         if plan["layers"] > (most := len(file.tensors)):
-            raise bad_file(file, f"up to {most} layers, as there are arrays", plan["layers"])
+            raise bad_file(file, message("up to {most} layers, as there are arrays", most=most), plan["layers"])
         return FormCoder(FormTable(words, characters, lowercase, longest)), plan
 
 
@@ -236,7 +237,9 @@ def _outline(
             return _tagger(plan, sizes, num_labels, rules).state_dict()
     except (RuntimeError, OverflowError) as error:
         shown = str(error).partition("\n")[0]
-        raise InputError(f"hidden, word_dim, …: expected sizes of a network that can be built, got: {shown}") from None
+        raise InputError(
+            "hidden, word_dim, …: expected sizes of a network that can be built, got: {shown}", shown=shown
+        ) from None
 
 
 def _is_auto(value: object) -> bool:

@@ -67,8 +67,10 @@ def check_size(num_words: int) -> None:
     """Refuse to explain a long sentence."""
     if num_words > MOST_WORDS:
         raise InputError(
-            f"sentence: a network explains sentences of up to {MOST_WORDS} words, for each word takes gradients of the "
-            f"whole sentence; this one has {num_words:,}: explain the part of it that you ask about"
+            "sentence: a network explains sentences of up to {most_words} words, for each word takes gradients of "
+            "the whole sentence; this one has {num_words:,}: explain the part of it that you ask about",
+            most_words=MOST_WORDS,
+            num_words=num_words,
         )
 
 

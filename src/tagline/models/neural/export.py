@@ -57,7 +57,7 @@ def export_network(
         predict: what the program must agree with.
     """
     if opset is not None and as_whole("opset", opset, 1) < OLDEST:
-        raise InputError(f"opset: expected {OLDEST} or newer, got {opset}")
+        raise InputError("opset: expected {oldest} or newer, got {opset}", oldest=OLDEST, opset=opset)
     place = checked_path(folder)
     mix = _check_place(place, force)
     coder = network.coder.exported()
@@ -91,21 +91,28 @@ def _check_place(place: str, force: bool) -> bool:
     """Refuse a place where something else lies; say whether other files are to stay beside the new ones."""
     if not os.path.exists(place):
         if not os.path.isdir(parent := os.path.dirname(os.path.realpath(place))):
-            raise InputError(f"{place}: expected a place in a folder that is there, got none; make {parent} first")
+            raise InputError(
+                "{place}: expected a place in a folder that is there, got none; make {parent} first",
+                place=place,
+                parent=parent,
+            )
         return False
     if not os.path.isdir(place):
-        raise InputError(f"{place}: expected a folder to write to, got a file; name another one")
+        raise InputError("{place}: expected a folder to write to, got a file; name another one", place=place)
     if others := sorted({*os.listdir(place)} - {*FILES, "__pycache__"}):
         if not force:
             raise InputError(
-                f"{place}: expected a new or empty folder, or an earlier export, got one with {others[0]}; name "
-                "another one, or write beside what is there with --force (force=True)"
+                "{place}: expected a new or empty folder, or an earlier export, got one with {others}; name "
+                "another one, or write beside what is there with --force (force=True)",
+                place=place,
+                others=others[0],
             )
         return True
     if os.listdir(place) and not force and not _is_export(os.path.join(place, SETTINGS)):
         raise InputError(
-            f"{place}: expected an earlier export, got files of the same names; name another folder, or replace them "
-            "with --force (force=True)"
+            "{place}: expected an earlier export, got files of the same names; name another folder, or replace "
+            "them with --force (force=True)",
+            place=place,
         )
     return False
 
@@ -127,12 +134,15 @@ def _try_out(folder: str, predict: Callable[[Any], Any]) -> None:
     )
     if done.returncode:
         said = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
-        raise TaglineError(f"export: expected a program that runs, got: {said}; nothing was written")
+        raise TaglineError("export: expected a program that runs, got: {said}; nothing was written", said=said)
     tagged = [block.split("\n") for block in done.stdout.strip("\n").split("\n\n")]
     labels = [[line.rpartition("\t")[2] for line in block] for block in tagged]
     for words, ours, theirs in zip(TRIED, predict([*TRIED]), labels, strict=True):
         if ours != theirs:
             raise TaglineError(
-                f"export: expected the labels {' '.join(ours)} for {' '.join(words)!r}, got {' '.join(theirs)} from "
-                "onnxruntime; nothing was written; another version of torch or onnxruntime may do better"
+                "export: expected the labels {ours} for {words!r}, got {theirs} from onnxruntime; nothing was "
+                "written; another version of torch or onnxruntime may do better",
+                ours=" ".join(ours),
+                words=" ".join(words),
+                theirs=" ".join(theirs),
             )

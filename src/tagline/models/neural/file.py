@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tagline.errors import TaglineError
+from tagline.messages import message
 from tagline.models.files import (
     Packed,
     StoredModel,
@@ -112,7 +113,7 @@ class StoredNetwork(StoredModel):
         return config, {**{_CODER + name: array for name, array in arrays.items()}, **state}
 
     def _unpacked(self, file: ModelFile, device: torch.device) -> Network:
-        check_version(file, VERSION, f"a {self.kind} tagger")
+        check_version(file, VERSION, message("a {kind} tagger", kind=self.kind))
         labels, name = labels_of(file), scheme_of(file)
         file.tensor("network.head.linear.bias", np.float32, len(labels))  # before tables of L² numbers are made
         rules = None if name is None else legal(labels, name)
@@ -129,7 +130,7 @@ def planned(file: ModelFile, name: str, *kinds: type) -> Any:
     """Return one of the values that the network of a file is built from, which must be of one of these types."""
     value = file.setting("network", dict).get(name, ...)
     if type(value) not in kinds or (type(value) is int and abs(value) >= 2**31):  # a size, which PyTorch keeps in int64
-        raise bad_file(file, f"{name} of the network", value)
+        raise bad_file(file, message("{name} of the network", name=name), value)
     return value
 
 
@@ -140,7 +141,7 @@ def _try_out(file: ModelFile, network: Network) -> None:
     except TaglineError:
         raise
     except Exception as error:  # of PyTorch and of the libraries of encoders, of many classes
-        raise bad_file(file, "a network that scores sentences", str(error)) from None
+        raise bad_file(file, message("a network that scores sentences"), str(error)) from None
 
 
 def _state(file: ModelFile) -> dict[str, Tensor]:
@@ -148,6 +149,8 @@ def _state(file: ModelFile) -> dict[str, Tensor]:
     state = {}
     for name, array in group_of(file, _NETWORK).items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise bad_file(file, f"finite numbers in {_NETWORK}{name}", "others")
+            raise bad_file(
+                file, message("finite numbers in {network}{name}", network=_NETWORK, name=name), message("others")
+            )
         state[name] = torch.from_numpy(np.array(array))
     return state

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tagline import storage, writing
 from tagline.checks import shown_value
 from tagline.errors import InputError, StorageError
+from tagline.messages import message
 from tagline.models.files import FOLDER_FILE, FOLDER_PART, TrainingFacts
 from tagline.models.neural.file import StoredNetwork
 from tagline.models.neural.network import Network
@@ -50,7 +51,7 @@ class FolderModel(StoredNetwork):
         """
         network, place = self._fitted(), checked_path(folder)
         if os.path.exists(place) and not os.path.isdir(place):
-            raise InputError(f"{place}: expected a folder to write to, got a file; name another one")
+            raise InputError("{place}: expected a folder to write to, got a file; name another one", place=place)
         config, arrays = self._checked()
         tagger: Any = network.tagger
         coder: Any = network.coder
@@ -62,9 +63,12 @@ class FolderModel(StoredNetwork):
                 rest = {name: array for name, array in arrays.items() if not _is_elsewhere(name, whole)}
                 storage.write(os.path.join(new, FOLDER_FILE), {**config, "model": FOLDER_PART, "kind": self.kind}, rest)
         except OSError as error:
-            remedy = writing.REMEDIES.get(error.errno or 0, "make the folder above it or choose another place")
+            remedy = writing.REMEDIES.get(error.errno or 0, message("make the folder above it or choose another place"))
             raise StorageError(
-                f"{place:.400}: expected a place to write to, got: {error.strerror}; {remedy}"
+                "{place:.400}: expected a place to write to, got: {strerror}; {remedy}",
+                place=place,
+                strerror=error.strerror,
+                remedy=remedy,
             ) from error
 
     @classmethod
@@ -110,7 +114,12 @@ class FolderModel(StoredNetwork):
         known: Any = self
         names = known.get_params(deep=False)
         if odd := sorted(settings.keys() - names):
-            raise InputError(f"{odd[0]}: expected one of {', '.join(names)}, got {shown_value(settings[odd[0]])}")
+            raise InputError(
+                "{odd}: expected one of {names}, got {settings}",
+                odd=odd[0],
+                names=", ".join(names),
+                settings=shown_value(settings[odd[0]]),
+            )
         known.set_params(**settings)
 
     def _begun(self, source: str) -> Network:
@@ -126,12 +135,18 @@ def _is_elsewhere(name: str, whole: bool) -> bool:
 def _joined(own: ModelFile, place: str) -> ModelFile:
     """The whole of a model whose weights are in two files, as `load` would read it from one."""
     if (kind := own.setting("model", str)) != FOLDER_PART:
-        raise StorageError(f"{own.source}: expected a part of a folder, got a model of kind {kind!r}; use tagline.load")
+        raise StorageError(
+            "{source}: expected a part of a folder, got a model of kind {kind!r}; use tagline.load",
+            source=own.source,
+            kind=kind,
+        )
     encoder, classifier, labels = stored_tagger(place)
     if list(labels) != own.setting("labels", list):
         raise StorageError(
-            f"{place}: expected the labels of {FOLDER_FILE} as id2label of config.json, got others; both are of one "
-            "save_pretrained: save the model anew"
+            "{place}: expected the labels of {folder_file} as id2label of config.json, got others; both are of "
+            "one save_pretrained: save the model anew",
+            place=place,
+            folder_file=FOLDER_FILE,
         )
     config = {**own.config, "model": own.setting("kind", str)}
     arrays: dict[str, NDArray[Any]] = {_ENCODER + name: value.numpy() for name, value in encoder.items()}

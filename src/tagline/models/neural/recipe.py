@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tagline.messages import message
 from tagline.models.contract import Model
 from tagline.models.recipes import Budget, Recipe, check_progress, fitted
 from tagline.readers.corpus import Corpus
@@ -45,12 +46,12 @@ class NetworkRecipe(Recipe):
         self.model.set_params(**chosen)  # the model's file says what was chosen, as its configuration does
         if why and chosen:
             settings = ", ".join(f"{name} = {NONE if value is None else value}" for name, value in chosen.items())
-            self.tell.say(f"network with {settings}: {why}; --config sets others")
+            self.tell.say(message("network with {settings}: {why}; --config sets others", settings=settings, why=why))
 
     def fit(self, data: Any, dev: Corpus | None) -> Model:
         """Train; Ctrl-C before the first epoch is done is a `KeyboardInterrupt`."""
         files = self.run_files()
-        self.tell.stage("making the network")
+        self.tell.stage(message("making the network"))
         model = fitted(self.model, data, X_dev=dev, progress=self.tell.stepped, **self.documents(data, dev), **files)
         check_progress(model, self.noun, resumable="checkpoint" in files)
         trained: Model = model

@@ -212,7 +212,8 @@ class NeuralTagger(NetworkSettings, NetworkViews, StoredNetwork, ChainModel, Bas
                 return labels
             if new := sorted(set(labels) - set(before.labels)):
                 raise InputError(
-                    f"y: expected labels that the network has, with warm_start, got {', '.join(new)}; fit a new model"
+                    "y: expected labels that the network has, with warm_start, got {new}; fit a new model",
+                    new=", ".join(new),
                 )
             return list(before.labels) if labels else []
 
@@ -242,8 +243,11 @@ class NeuralTagger(NetworkSettings, NetworkViews, StoredNetwork, ChainModel, Bas
         for name, value in plan.items():
             if name not in MAY_CHANGE and value != before.plan[name]:
                 raise InputError(
-                    f"{name}: expected {before.plan[name]!r}, as it was for the network that warm_start goes on with, "
-                    f"got {value!r}; fit a new model"
+                    "{name}: expected {wanted!r}, as it was for the network that warm_start goes on with, got "
+                    "{value!r}; fit a new model",
+                    name=name,
+                    wanted=before.plan[name],
+                    value=value,
                 )
         plan = {**before.plan, **plan}
         state = {name: value.detach().cpu() for name, value in before.tagger.state_dict().items()}
@@ -318,7 +322,9 @@ class NeuralTagger(NetworkSettings, NetworkViews, StoredNetwork, ChainModel, Bas
     ) -> IntArray | None:
         """The number of each sentence's document; None where sentences are read alone, as most networks do."""
         if documents is not None:
-            raise InputError(f"{name}: expected none, for a {type(self).__name__} reads no context, got some")
+            raise InputError(
+                "{name}: expected none, for a {type} reads no context, got some", name=name, type=type(self).__name__
+            )
         return None
 
     def _coded(self, network: Network, corpus: Corpus, documents: IntArray | None) -> Coded:
@@ -344,8 +350,9 @@ def _check_scores(network: Network, corpus: Corpus, epochs: int) -> None:
         except InputError:
             pass
     raise TrainingError(
-        f"fit: expected weights and scores that are finite, got others after epoch {epochs}; lower learning_rate, or "
-        "raise warmup"
+        "fit: expected weights and scores that are finite, got others after epoch {epochs}; lower learning_rate, "
+        "or raise warmup",
+        epochs=epochs,
     )
 
 

@@ -18,6 +18,7 @@ from tagline.errors import InputError
 from tagline.features.documents import MARKER, stated_documents
 from tagline.features.subwords import Pieces, PieceTable
 from tagline.features.wordpieces import wordpiece_rules
+from tagline.messages import message
 from tagline.models.contract import Input
 from tagline.models.files import bad_file
 from tagline.models.networks import TransformerSettings
@@ -147,7 +148,8 @@ class TransformerCRF(TransformerSettings, FolderModel, NeuralTagger):
         if not isinstance(self.encoder, str | os.PathLike):
             raise InputError(
                 'encoder: expected a folder or a name on the Hugging Face hub, such as "bert-base-cased", got '
-                f"{self.encoder!r:.60}"
+                "{encoder!r:.60}",
+                encoder=self.encoder,
             )
         with torch.device("meta"), Undrawn():
             make_head(self.head, 1, 1, None, plain(self.smoothing))
@@ -166,13 +168,16 @@ class TransformerCRF(TransformerSettings, FolderModel, NeuralTagger):
     ) -> IntArray | None:
         if not self.context:
             if documents is not None:
-                raise InputError(f"{name}: expected none where no context is read, got some; set context=")
+                raise InputError("{name}: expected none where no context is read, got some; set context=", name=name)
             return None
         numbers = stated_documents(corpus, documents, name)
         if numbers is None and needed:
             raise InputError(
-                f"{name}: expected how many sentences each document has, as context is {self.context}, got none, and "
-                f"no sentence begins with {MARKER}"
+                "{name}: expected how many sentences each document has, as context is {context}, got none, and no "
+                "sentence begins with {marker}",
+                name=name,
+                context=self.context,
+                marker=MARKER,
             )
         if numbers is None and len(corpus) > 1:
             logger.warning(
@@ -213,8 +218,9 @@ class TransformerCRF(TransformerSettings, FolderModel, NeuralTagger):
         encoder, coder, plan, classifier = self._started()
         if classifier is None:
             raise InputError(
-                f"{source}: expected a checkpoint for token classification with one linear layer on top of its "
-                "encoder, got another; train one that begins with its encoder: TransformerCRF(folder).fit(X, y)"
+                "{source}: expected a checkpoint for token classification with one linear layer on top of its "
+                "encoder, got another; train one that begins with its encoder: TransformerCRF(folder).fit(X, y)",
+                source=source,
             )
         labels, name = classifier.labels, None if self.scheme is None else scheme(self.scheme).name
         tagger = _with_head(encoder, plan, len(labels), None if name is None else legal(labels, name))
@@ -248,13 +254,13 @@ class TransformerCRF(TransformerSettings, FolderModel, NeuralTagger):
     def _rebuild(self, file: ModelFile, arrays: Mapping[str, NDArray[Any]]) -> tuple[PieceCoder, dict[str, Any]]:
         window = planned(file, "pieces", dict)
         if set(window) != set(_WINDOW):
-            raise bad_file(file, f"{', '.join(_WINDOW)} of pieces", window)
+            raise bad_file(file, message("{window} of pieces", window=", ".join(_WINDOW)), window)
         if set(arrays) != {_TOKENIZER} or arrays[_TOKENIZER].dtype != np.uint8:
-            raise bad_file(file, "a tokenizer as bytes", ", ".join(arrays))
+            raise bad_file(file, message("a tokenizer as bytes"), ", ".join(arrays))
         try:
             text = arrays[_TOKENIZER].tobytes().decode()
         except UnicodeDecodeError as error:
-            raise bad_file(file, "a tokenizer as JSON", str(error)) from None
+            raise bad_file(file, message("a tokenizer as JSON"), str(error)) from None
         plan = {name: planned(file, name, *kinds) for name, kinds in {**_PLAN, "config": (dict,)}.items()}
         return PieceCoder(PieceTable(text, **window)), plan
 

@@ -116,8 +116,9 @@ class SemiCRF(SemiCRFSettings, StoredModel, ChainModel, BaseEstimator):  # type:
         self._become(fit_semicrf(self, X, y, run, sample_weight=sample_weight, dev=dev))
         if self.training_.reason.startswith(DIVERGED):
             raise TrainingError(
-                f"fit: expected an objective and weights that are finite, got others: training {self.stop_reason_}; "
-                "the weights before it are kept. Scale the values of features, or raise c2"
+                "fit: expected an objective and weights that are finite, got others: training {stop_reason}; the "
+                "weights before it are kept. Scale the values of features, or raise c2",
+                stop_reason=self.stop_reason_,
             )
         self._record(X, y)
         if dev is not None:
@@ -256,7 +257,9 @@ class SemiCRF(SemiCRFSettings, StoredModel, ChainModel, BaseEstimator):  # type:
         """
         saved, out = unpack(file), cls()
         if features is not None and not isinstance(saved.way, MissingFunction):
-            raise InputError(f"features: expected none, for {file.source} brings its own, got some; leave it out")
+            raise InputError(
+                "features: expected none, for {source} brings its own, got some; leave it out", source=file.source
+            )
         out._set(of_version_1(saved.settings))
         out.features, out.dictionary = saved.way if features is None else features, saved.dictionary
         with reading(file):

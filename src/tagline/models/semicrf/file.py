@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from tagline.errors import InputError
 from tagline.features.lexicons.dictionaries import Dictionary
 from tagline.features.vocabulary import Vocabulary
+from tagline.messages import message
 from tagline.models.crf.extraction import Way
 from tagline.models.crf.file import (
     MissingFunction,
@@ -123,7 +124,7 @@ def _sparse(part: str, table: Float64Array) -> dict[str, NDArray[Any]]:
 def unpack(file: ModelFile) -> SavedSemiCRF:
     """Turn settings and arrays into a model, or say what is wrong with them."""
     with reading(file):
-        check_version(file, VERSION, "a semi-CRF")
+        check_version(file, VERSION, message("a semi-CRF"))
         return SavedSemiCRF(
             _parameters(file), way_of_file(file), dictionary_of_file(file), settings_of(file), facts_of(file)
         )
@@ -133,12 +134,12 @@ def _parameters(file: ModelFile) -> Parameters:
     labels = labels_of(file)
     tags = SegmentTags.of(labels, file.setting("scheme", str))
     if tags.labels != labels:
-        raise bad_file(file, "all tags of each type, sorted", list(labels))
+        raise bad_file(file, message("all tags of each type, sorted"), list(labels))
     D, kinds = file.setting("max_length", int), file.setting("kinds", list)
     if not 1 <= D <= MOST_TOKENS:
-        raise bad_file(file, f"segments of 1 to {MOST_TOKENS} tokens", D)
+        raise bad_file(file, message("segments of 1 to {most_tokens} tokens", most_tokens=MOST_TOKENS), D)
     if not all(isinstance(kind, str) and kind in KINDS for kind in kinds):
-        raise bad_file(file, f"attributes of segments among {', '.join(KINDS)}", kinds)
+        raise bad_file(file, message("attributes of segments among {kinds}", kinds=", ".join(KINDS)), kinds)
     names = _names(file)
     states = Vocabulary.from_arrays(group_of(file, "states.names."))
     L = tags.num_types
@@ -157,7 +158,7 @@ def _parameters(file: ModelFile) -> Parameters:
 def _dense(file: ModelFile, name: str, *shape: int) -> Float64Array:
     table = file.tensor(name, np.float32, *shape)
     if not np.isfinite(table).all():
-        raise bad_file(file, f"finite numbers in {name}", "others")
+        raise bad_file(file, message("finite numbers in {name}", name=name), message("others"))
     return table.astype(np.float64)
 
 
@@ -165,10 +166,18 @@ def _table(file: ModelFile, part: str, rows: int, width: int) -> Float64Array:
     counts, labels = whole_numbers(file, f"{part}.counts", rows), whole_numbers(file, f"{part}.labels", None)
     offsets = offsets_of(counts)
     if offsets[-1] != len(labels) or labels.max(initial=0) >= width:
-        raise bad_file(file, f"{len(labels)} labels below {width} in {part}", "others")
+        raise bad_file(
+            file,
+            message("{num_labels} labels below {width} in {part}", num_labels=len(labels), width=width, part=part),
+            message("others"),
+        )
     weights = _dense(file, f"{part}.weights", len(labels))
     if rows * width > max(2**24, 64 * (file.size + 1)):  # a short file must not ask for all memory
-        raise bad_file(file, f"a table of {part} that its file can hold", f"{rows} rows of {width}")
+        raise bad_file(
+            file,
+            message("a table of {part} that its file can hold", part=part),
+            message("{rows} rows of {width}", rows=rows, width=width),
+        )
     out = np.zeros((rows, width))
     out[np.repeat(np.arange(rows), counts), labels.astype(np.int64)] = weights
     return out
@@ -177,7 +186,7 @@ def _table(file: ModelFile, part: str, rows: int, width: int) -> Float64Array:
 def _ascending_keys(file: ModelFile, name: str) -> NDArray[np.uint64]:
     keys = file.tensor(name, np.uint64, None)
     if (keys[1:] <= keys[:-1]).any():
-        raise bad_file(file, f"{name} that ascend", "others")
+        raise bad_file(file, message("{name} that ascend", name=name), message("others"))
     return np.asarray(keys)
 
 
@@ -187,11 +196,11 @@ def _names(file: ModelFile) -> SegmentNames:
     data = file.tensor("segments.names.bytes", np.uint8, None).tobytes()
     ends = offsets_of(lengths).tolist()
     if ends[-1] != len(data):
-        raise bad_file(file, f"names of {ends[-1]} bytes", len(data))
+        raise bad_file(file, message("names of {last} bytes", last=ends[-1]), len(data))
     try:
         names = tuple(data[low:high].decode(errors="surrogatepass") for low, high in pairwise(ends))
     except UnicodeDecodeError as error:
-        raise InputError(f"segments.names: expected UTF-8, got other bytes ({error.reason})") from None
+        raise InputError("segments.names: expected UTF-8, got other bytes ({reason})", reason=error.reason) from None
     return SegmentNames(keys, names)
 
 
@@ -201,5 +210,5 @@ def _lexicon(file: ModelFile, kinds: list[str], L: int) -> Lexicon | None:
     keys = _ascending_keys(file, "strings.keys")
     counts = file.tensor("strings.counts", np.int32, len(keys), L)
     if counts.min(initial=0) < 0:
-        raise bad_file(file, "counts of 0 or more", int(counts.min()))
+        raise bad_file(file, message("counts of 0 or more"), int(counts.min()))
     return Lexicon(keys, np.asarray(counts))

@@ -16,6 +16,7 @@ from tagline.features.attributes import Features
 from tagline.features.lexicons.dictionaries import Dictionary
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import structure_of
+from tagline.messages import message
 from tagline.models.crf.chains import take_sentences
 from tagline.models.crf.extraction import Extraction
 from tagline.models.dev_score import DevSet
@@ -89,7 +90,7 @@ def fit_semicrf(
         dev: sentences and tags to be scored after each pass.
     """
     extraction = Extraction(model.features)
-    extraction.refuse_mentions("a SemiCRF")
+    extraction.refuse_mentions(message("a SemiCRF"))
 
     # Sentences → attributes of tokens, labels, segments, attributes of segments.
     data = _read(model, extraction, X, y, sample_weight)

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagline.features.vocabulary import Vocabulary
+from tagline.messages import message
 from tagline.models.files import (
     Packed,
     TrainingFacts,
@@ -73,7 +74,7 @@ def pack(saved: SavedTrigrams) -> Packed:
 def unpack(file: ModelFile) -> SavedTrigrams:
     """Turn settings and arrays into a model, or say what is wrong with them."""
     with reading(file):
-        check_version(file, VERSION, "a trigram tagger")
+        check_version(file, VERSION, message("a trigram tagger"))
         return SavedTrigrams(_parameters(file), facts_of(file), settings_of(file))
 
 
@@ -83,7 +84,7 @@ def _parameters(file: ModelFile) -> TrigramParameters:
     S = len(labels) * (1 + capitals)
     longest = file.setting("longest", int)
     if not 0 <= longest <= LONGEST_ENDING:
-        raise bad_file(file, "endings of 0 characters or more, below 2^31", longest)
+        raise bad_file(file, message("endings of 0 characters or more, below 2^31"), longest)
     words, small, capital = (Vocabulary.from_arrays(group_of(file, f"{part}.")) for part in _NAMES)
     lists = _candidates(file, len(words) + len(small) + len(capital) + 2, S)
     parameters = TrigramParameters(
@@ -98,9 +99,9 @@ def _counts(file: ModelFile, S: int) -> TrigramCounts:
     counts = file.tensor("trigrams.counts", np.int64, len(grams))
     keys = (grams[:, 0] * (S + 1) + grams[:, 1]) * (S + 1) + grams[:, 2]
     if grams.max(initial=0) > S or (np.diff(keys) <= 0).any():
-        raise bad_file(file, f"trigrams of numbers up to {S} that ascend", "others")
+        raise bad_file(file, message("trigrams of numbers up to {S} that ascend", S=S), message("others"))
     if counts.min(initial=1) < 1 or counts.max(initial=1) > 2**40 or not len(counts):
-        raise bad_file(file, "trigrams that were seen once to 2^40 times", "others")
+        raise bad_file(file, message("trigrams that were seen once to 2^40 times"), message("others"))
     return TrigramCounts(S, grams.astype(np.int32), np.asarray(counts))
 
 
@@ -108,7 +109,7 @@ def _weights(file: ModelFile) -> NDArray[np.float64]:
     weights = file.setting("weights", list)
     proper = all(type(weight) is float and 0 < weight < 1 for weight in weights)
     if len(weights) != 3 or not proper or abs(sum(weights) - 1) > 1e-9:
-        raise bad_file(file, "three weights above 0 that add up to 1", weights)
+        raise bad_file(file, message("three weights above 0 that add up to 1"), weights)
     return np.array(weights)
 
 
@@ -121,7 +122,9 @@ def _candidates(file: ModelFile, W: int, S: int) -> CandidateLists:
     rising = np.diff(states) > 0
     rising[offsets[1:-1][offsets[1:-1] < M] - 1] = True
     if not counts.all() or states.max(initial=0) >= S or not rising.all():
-        raise bad_file(file, f"lists of states below {S} that ascend, none of them empty", "others")
+        raise bad_file(
+            file, message("lists of states below {S} that ascend, none of them empty", S=S), message("others")
+        )
     if not np.isfinite(scores).all():
-        raise bad_file(file, "scores of candidates that are finite numbers", "others")
+        raise bad_file(file, message("scores of candidates that are finite numbers"), message("others"))
     return CandidateLists(offsets, states, np.asarray(scores))

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from tagline.checks import check_whole
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.types import IntArray
 
 # Lengths are blurred by up to 1 + a sixteenth of themselves. In batches of 32 sentences of CoNLL-2003, 4 % of the cells
@@ -51,9 +52,13 @@ def bucketed(
     """
     sizes = np.asarray(lengths)
     if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iu") or (sizes < 0).any():
-        raise InputError(f"lengths: expected whole numbers [sentences] of 0 or more, got {sizes.dtype} {sizes.shape}")
+        raise InputError(
+            "lengths: expected whole numbers [sentences] of 0 or more, got {dtype} {shape}",
+            dtype=sizes.dtype,
+            shape=sizes.shape,
+        )
     for name, value in (("batch_size", batch_size), ("max_tokens", max_tokens), ("parts", parts)):
-        check_whole(name, value, 1, optional=True, wanted="1 or more")
+        check_whole(name, value, 1, optional=True, wanted=message("1 or more"))
     blurred = sizes if rng is None else sizes + rng.random(len(sizes)) * (1 + BLUR * sizes)
     order = np.argsort(blurred, kind="stable").astype(np.int64)
     batches = list(_cut(order, sizes.astype(np.int64), batch_size, max_tokens, parts))

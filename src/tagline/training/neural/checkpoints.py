@@ -23,6 +23,7 @@ from torch.nn import Module
 from torch.optim import SGD, AdamW
 
 from tagline.errors import StorageError
+from tagline.messages import message
 from tagline.training.neural import randomness
 from tagline.training.neural.optimisers import parameters_of
 from tagline.training.neural.settings import Descent
@@ -105,12 +106,20 @@ def counted(state: State, name: str, least: int = 0, most: int = 2**62) -> int:
     """Return a whole number, where it is within limits."""
     number: int = state.value(name, int)
     if not least <= number <= most:
-        raise _damaged(state, f"{least} to {most} as {name}", f"{number!r:.60}")
+        raise _damaged(
+            state, message("{least} to {most} as {name}", least=least, most=most, name=name), f"{number!r:.60}"
+        )
     return number
 
 
 def _damaged(state: State, expected: str, got: str) -> StorageError:
-    return StorageError(f"{state.source}: expected {expected}, got {got}; {DAMAGED}")
+    return StorageError(
+        "{source}: expected {expected}, got {got}; {damaged}",
+        source=state.source,
+        expected=expected,
+        got=got,
+        damaged=DAMAGED,
+    )
 
 
 def _totals(state: State) -> Totals:
@@ -123,7 +132,12 @@ def _restore_generators(state: State, steps: Steps) -> None:
     try:
         randomness.restore(torch.from_numpy(rows[steps.world.rank].copy()), steps.device)
     except RuntimeError as error:
-        raise StorageError(f"{state.source}: expected states of generators, got: {error}; {DAMAGED}") from None
+        raise StorageError(
+            "{source}: expected states of generators, got: {error}; {damaged}",
+            source=state.source,
+            error=error,
+            damaged=DAMAGED,
+        ) from None
 
 
 def _optimiser_state(state: State, steps: Steps) -> dict[int, dict[str, Tensor]]:
@@ -141,9 +155,17 @@ def _optimiser_state(state: State, steps: Steps) -> dict[int, dict[str, Tensor]]
     wanted = {"step", "exp_avg", "exp_avg_sq"} if isinstance(steps.optimiser, AdamW) else {"momentum_buffer"}
     for place, entries in states.items():
         if set(entries) != wanted or not entries.get("step", torch.ones(())) >= 0:
-            raise _damaged(state, f"{', '.join(sorted(wanted))} of parameter {place}", ", ".join(sorted(entries))[:60])
+            raise _damaged(
+                state,
+                message("{wanted} of parameter {place}", wanted=", ".join(sorted(wanted)), place=place),
+                ", ".join(sorted(entries))[:60],
+            )
     if isinstance(steps.optimiser, SGD) and steps.optimiser.defaults["momentum"] and len(states) < len(parameters):
-        raise _damaged(state, f"the momentum of {len(parameters)} parameters", f"{len(states)}")
+        raise _damaged(
+            state,
+            message("the momentum of {num_parameters} parameters", num_parameters=len(parameters)),
+            f"{len(states)}",
+        )
     return states
 
 

@@ -46,7 +46,9 @@ def _group(number: int, group: Mapping[str, Any], descent: Descent) -> dict[str,
     rate = group.get("rate", 1.0)
     if not (math.isfinite(rate) and rate >= 0):
         name = group.get("name", number)
-        raise InputError(f"groups: expected a rate of 0 or more, got {rate} for the group {name!r}")
+        raise InputError(
+            "groups: expected a rate of 0 or more, got {rate} for the group {name!r}", rate=rate, name=name
+        )
     wanted = [parameter for parameter in group["params"] if parameter.requires_grad]
     return {"weight_decay": descent.weight_decay, **group, "rate": rate, "params": wanted}
 

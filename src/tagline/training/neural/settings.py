@@ -3,12 +3,13 @@
 from dataclasses import dataclass, fields
 from typing import Annotated, TypeAlias
 
+from tagline.messages import message
 from tagline.settings import Setting, check_settings
 
 OPTIMIZERS = ("adamw", "sgd")
 SCHEDULES = ("linear", "cosine", "constant", "inverse")
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
-NETWORK = "Networks: bilstm, transformer"  # the panel of the help
+NETWORK = message("Networks: bilstm, transformer")  # the panel of the help
 
 Epochs: TypeAlias = Annotated[int, Setting("Passes at most; 30 for bilstm, 5 for transformer.", least=1, panel=NETWORK)]
 BatchSize: TypeAlias = Annotated[

@@ -36,7 +36,7 @@ def arow(
     """
     for name, value in (("variance", variance), ("gamma", gamma)):
         if not value > 0:
-            raise InputError(f"{name}: expected a positive number, got {value}")
+            raise InputError("{name}: expected a positive number, got {value}", name=name, value=value)
     settings = {"variance": float(variance), "gamma": float(gamma)}
     return learn(
         likelihood,

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tagline.errors import InputError, StorageError
+from tagline.messages import message
 from tagline.storage import ModelFile, Path, read, write
 from tagline.writing import check_writable
 
@@ -30,18 +31,18 @@ KIND = "training checkpoint"
 FORM = 2  # of the file; 0.1.0 wrote form 1, which has no number
 SECONDS = 30.0  # between two checkpoints
 MOST_NAMED = 6  # differences, in a message
-DAMAGED = "the file is damaged; start anew without resume"
+DAMAGED = message("the file is damaged; start anew without resume")
 # What a fact of the algorithm `auto` is called where its own name is not that of the setting that decides it.
-_AUTO = {"passes": "the number of stochastic passes (at most half of max_iterations)"}
+_AUTO = {"passes": message("the number of stochastic passes (at most half of max_iterations)")}
 _CHECKSUMS = {
-    "lengths": "other sentences",
-    "words": "other words",
-    "observations": "other observations",
-    "tags": "other tags or weights",
-    "dev": "another dev set",
-    "shapes": "a network of other sizes",
-    "layout": "other features or labels",
-    "start": "another start",
+    "lengths": message("other sentences"),
+    "words": message("other words"),
+    "observations": message("other observations"),
+    "tags": message("other tags or weights"),
+    "dev": message("another dev set"),
+    "shapes": message("a network of other sizes"),
+    "layout": message("other features or labels"),
+    "start": message("another start"),
 }
 """What a message says where a checksum differs."""
 
@@ -65,7 +66,13 @@ class State:
             return float(value)
         value = ModelFile(self.values, {}, source=self.source).setting(name, kind)
         if not is_sized(value):
-            raise StorageError(f"{self.source}: {name} is out of range: {value!r:.60}; {DAMAGED}")
+            raise StorageError(
+                "{source}: {name} is out of range: {value!r:.60}; {damaged}",
+                source=self.source,
+                name=name,
+                value=value,
+                damaged=DAMAGED,
+            )
         return value
 
     def array(self, name: str, dtype: DTypeLike, *shape: int | None, finite: bool = False) -> NDArray[Any]:
@@ -76,7 +83,12 @@ class State:
         """
         array = ModelFile({}, self.arrays, source=self.source).tensor(name, dtype, *shape).copy()
         if finite and not np.isfinite(array).all():
-            raise StorageError(f"{self.source}: {name} has numbers that are not finite; {DAMAGED}")
+            raise StorageError(
+                "{source}: {name} has numbers that are not finite; {damaged}",
+                source=self.source,
+                name=name,
+                damaged=DAMAGED,
+            )
         return array
 
     def part(self, name: str) -> State:
@@ -169,17 +181,28 @@ def check_place(path: Path) -> None:
     with contextlib.suppress(StorageError):
         if not os.path.exists(path) or read(path, verify=False).config.get("model") == KIND:
             return
-    raise InputError(f"{os.fspath(path)}: expected a new file or an older checkpoint, got another file; name another")
+    raise InputError(
+        "{path}: expected a new file or an older checkpoint, got another file; name another", path=os.fspath(path)
+    )
 
 
 def _load(path: Path, facts: Mapping[str, Any]) -> State:
     file = read(path)
     if (kind := file.setting("model", str)) != KIND:
-        raise StorageError(f"{file.source}: expected a {KIND}, got a model of kind {kind!r:.60}; name another file")
+        raise StorageError(
+            "{source}: expected a {kind}, got a model of kind {kind2!r:.60}; name another file",
+            source=file.source,
+            kind=KIND,
+            kind2=kind,
+        )
     if (form := file.config.get("form", 1)) != FORM:
         raise StorageError(
-            f"{file.source}: expected a {KIND} of this version (form {FORM}), got one of form {form!r:.20}; finish the "
-            "run with the version of Tagline that wrote it, or start anew without resume, which overwrites it"
+            "{source}: expected a {kind} of this version (form {form}), got one of form {form2!r:.20}; finish the "
+            "run with the version of Tagline that wrote it, or start anew without resume, which overwrites it",
+            source=file.source,
+            kind=KIND,
+            form=FORM,
+            form2=form,
         )
     check_facts(file.source, file.setting("facts", dict), facts)
     return State(file.setting("state", dict), dict(file.tensors), file.source)
@@ -200,8 +223,10 @@ def check_facts(source: str, saved: dict[str, Any], facts: Mapping[str, Any]) ->
         more = [f"{len(texts) - MOST_NAMED} more"] if len(texts) > MOST_NAMED else []
         what = ", ".join([*texts[:MOST_NAMED], *more])
         raise InputError(
-            f"{source}: expected a checkpoint of the same settings and data, got one that differs: {what}; resume with "
-            "those, or start anew without resume, which overwrites it"
+            "{source}: expected a checkpoint of the same settings and data, got one that differs: {what}; resume "
+            "with those, or start anew without resume, which overwrites it",
+            source=source,
+            what=what,
         )
 
 
@@ -238,5 +263,8 @@ def restored_generator(random: np.random.Generator, state: State, name: str) -> 
         random.bit_generator.state = state.value(name, dict)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise StorageError(
-            f"{state.source}: expected the state of a generator, got: {error!r:.100}; {DAMAGED}"
+            "{source}: expected the state of a generator, got: {error!r:.100}; {damaged}",
+            source=state.source,
+            error=error,
+            damaged=DAMAGED,
         ) from None

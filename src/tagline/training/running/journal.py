@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.storage import Path
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ class Journal:
             try:
                 self._stream = open(log, "a", encoding="utf-8")  # noqa: SIM115 (closed by __exit__)
             except OSError as error:
-                got = f"{error.strerror}; make its folder or choose another"
-                raise InputError(f"{os.fspath(log)}: expected a log to add to, got: {got}") from None
+                got = message("{strerror}; make its folder or choose another", strerror=error.strerror)
+                raise InputError("{log}: expected a log to add to, got: {got}", log=os.fspath(log), got=got) from None
 
     def __enter__(self) -> Journal:
         return self
@@ -91,6 +92,8 @@ def _summary_writer(folder: Path) -> Any:
     except ImportError as error:
         packages = "tensorboard" if find_spec("torch") else "torch tensorboard"  # the writer is PyTorch's
         raise InputError(
-            f"tensorboard: expected TensorBoard to be installed, got: {error}; pip install {packages}"
+            "tensorboard: expected TensorBoard to be installed, got: {error}; pip install {packages}",
+            error=error,
+            packages=packages,
         ) from None
     return boards.SummaryWriter(os.fspath(folder))

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tagline.messages import message
+
 if TYPE_CHECKING:
     from tagline.training.iteration import Step
 
@@ -174,7 +176,7 @@ def pass_line(done: Step, left: float | None, elapsed: bool = True, of: int | No
 
 def left_in_words(left: float | None) -> str:
     """Say how many seconds are left, to be added to a line; nothing where that is not known, or less than one."""
-    return f"  about {duration(left)} left" if left is not None and left >= 1 else ""
+    return message("  about {duration} left", duration=duration(left)) if left is not None and left >= 1 else ""
 
 
 def duration(seconds: float) -> str:
@@ -188,8 +190,8 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+        return message("{hours} h {minutes} min", hours=hours, minutes=minutes)
+    return message("{minutes} min {rest} s", minutes=minutes, rest=rest) if minutes else f"{rest} s"
 
 
 @contextmanager

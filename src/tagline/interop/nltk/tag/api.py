@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tagline.errors import InputError
+from tagline.messages import message
 
 TaggedSentence = list[tuple[str, str]]
 """Pairs of a token and its tag."""
@@ -44,7 +45,9 @@ def check_tokens(tokens: object) -> None:
     """Refuse a text that was not cut into tokens."""
     if isinstance(tokens, str | bytes):
         raise TypeError(
-            "tag() expects a list of tokens, not a single string or bytes; cut it first, for instance with split()"
+            message(
+                "tag() expects a list of tokens, not a single string or bytes; cut it first, for instance with split()"
+            )
         )
 
 
@@ -52,8 +55,8 @@ def check_sentences(method: str, sentences: object) -> None:
     """Refuse what is no list of token lists."""
     single = isinstance(sentences, list | tuple) and sentences and isinstance(sentences[0], str | bytes)
     if isinstance(sentences, str | bytes) or single:
-        got = "a single tokenized sentence" if single else "a single string or bytes"
-        raise TypeError(f"{method}() expects a list of tokenized sentences, not {got}")
+        got = message("a single tokenized sentence") if single else message("a single string or bytes")
+        raise TypeError(message("{method}() expects a list of tokenized sentences, not {got}", method=method, got=got))
 
 
 def untagged(pairs: Iterable[Any], place: str) -> tuple[list[Any], list[Any]]:
@@ -61,5 +64,10 @@ def untagged(pairs: Iterable[Any], place: str) -> tuple[list[Any], list[Any]]:
     rows = list(pairs)
     for number, pair in enumerate(rows):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise InputError(f"{place}, token {number}: expected a pair of a word and a tag, got {pair!r:.60}")
+            raise InputError(
+                "{place}, token {number}: expected a pair of a word and a tag, got {pair!r:.60}",
+                place=place,
+                number=number,
+                pair=pair,
+            )
     return [token for token, _ in rows], [tag for _, tag in rows]

@@ -11,6 +11,7 @@ from typing import Any
 
 from tagline.interop.nltk.tag.api import TaggedSentence, TaggerI, check_sentences, check_tokens, untagged
 from tagline.interop.pycrfsuite import Tagger, Trainer
+from tagline.messages import message
 
 _DIGIT = re.compile(r"\d")
 
@@ -71,15 +72,21 @@ class CRFTagger(TaggerI):  # type: ignore[misc]
         """Tag each of several sentences."""
         if "sents" in kwargs:
             if sentences is not None:
-                raise TypeError("tag_sents() got both 'sentences' and 'sents'; give it 'sentences' only")
-            warnings.warn("tag_sents(sents=...) is deprecated; use sentences=", DeprecationWarning, stacklevel=2)
+                raise TypeError(message("tag_sents() got both 'sentences' and 'sents'; give it 'sentences' only"))
+            warnings.warn(
+                message("tag_sents(sents=...) is deprecated; use sentences="), DeprecationWarning, stacklevel=2
+            )
             sentences = kwargs.pop("sents")
         if kwargs or sentences is None:
-            wrong = f"unexpected keyword arguments {', '.join(sorted(kwargs))}" if kwargs else "no sentences"
-            raise TypeError(f"tag_sents() expects a list of tokenized sentences, got {wrong}")
+            wrong = (
+                message("unexpected keyword arguments {kwargs}", kwargs=", ".join(sorted(kwargs)))
+                if kwargs
+                else message("no sentences")
+            )
+            raise TypeError(message("tag_sents() expects a list of tokenized sentences, got {wrong}", wrong=wrong))
         check_sentences("tag_sents", sentences)
         if not self._model_file:
-            raise RuntimeError("No model file set; call train() or set_model_file() first.")
+            raise RuntimeError(message("No model file set; call train() or set_model_file() first."))
         rows = [list(tokens) for tokens in sentences]
         tags = self._tagger.tag_many([self._features(tokens) for tokens in rows])
         return [list(zip(tokens, labels, strict=True)) for tokens, labels in zip(rows, tags, strict=True)]

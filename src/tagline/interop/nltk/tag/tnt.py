@@ -32,7 +32,7 @@ class TnT(TaggerI):  # type: ignore[misc]
 
     def __init__(self, unk: Any = None, Trained: bool = False, N: int = 1000, C: bool = False) -> None:
         if isinstance(N, bool) or not isinstance(N, int) or N < 1:
-            raise InputError(f"N: expected a whole number of at least 1, got {N!r}")
+            raise InputError("N: expected a whole number of at least 1, got {N!r}", N=N)
         self._unk = unk
         self._unk_trained = Trained
         self._capitals = C
@@ -90,7 +90,11 @@ class TnT(TaggerI):  # type: ignore[misc]
             return None
         tagged = list(self._unk.tag([token]))
         if len(tagged) != 1:
-            raise InputError(f"unk: expected one tag for {token!r}; it returned {len(tagged)} tags for 1 word")
+            raise InputError(
+                "unk: expected one tag for {token!r}; it returned {num_tagged} tags for 1 word",
+                token=token,
+                num_tagged=len(tagged),
+            )
         return str(tagged[0][1])
 
 

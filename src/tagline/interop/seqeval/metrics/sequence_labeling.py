@@ -13,6 +13,7 @@ from tagline.interop.seqeval.chunks import get_entities, pair_chunks
 from tagline.interop.seqeval.metrics import averages, v1
 from tagline.interop.seqeval.metrics.averages import METRICS, Scores
 from tagline.interop.seqeval.scheme import Token
+from tagline.messages import message
 
 __all__ = [
     "accuracy_score",
@@ -159,7 +160,7 @@ def accuracy_score(y_true: Sequence[Any], y_pred: Sequence[Any]) -> float:
     """
     true, predicted = _flat(y_true, y_pred)
     if not true:
-        raise ZeroDivisionError("y_true: expected labels to compare, got none")
+        raise ZeroDivisionError(message("y_true: expected labels to compare, got none"))
     right: int = sum(one == two for one, two in zip(true, predicted, strict=True))
     return right / len(true)
 
@@ -203,5 +204,9 @@ def _flat(y_true: Sequence[Any], y_pred: Sequence[Any]) -> tuple[list[Any], list
     if any(isinstance(labels, list) for labels in y_true):
         y_true, y_pred = [*chain.from_iterable(y_true)], [*chain.from_iterable(y_pred)]
     if len(y_true) != len(y_pred):
-        raise InputError(f"y_pred: expected {len(y_true)} labels, as many as in y_true, got {len(y_pred)}")
+        raise InputError(
+            "y_pred: expected {num_y_true} labels, as many as in y_true, got {num_y_pred}",
+            num_y_true=len(y_true),
+            num_y_pred=len(y_pred),
+        )
     return list(y_true), list(y_pred)

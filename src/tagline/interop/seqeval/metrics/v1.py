@@ -13,6 +13,7 @@ from tagline.evaluation.span_scores import count_by_type
 from tagline.interop.seqeval.metrics import averages
 from tagline.interop.seqeval.metrics.averages import METRICS, Scores
 from tagline.interop.seqeval.scheme import Entities, Token, as_tags, auto_detect, is_scheme, rule_of
+from tagline.messages import message
 
 
 def unique_labels(
@@ -31,10 +32,14 @@ class LengthsError(InputError):
 def check_consistent_length(y_true: list[list[str]], y_pred: list[list[str]]) -> None:
     """Refuse what is no list of lists, or not of the same lengths on both sides."""
     if {*map(type, y_true), *map(type, y_pred)} != {list}:
-        raise TypeError("Found input variables without list of list.")
+        raise TypeError(message("Found input variables without list of list."))
     lengths, others = [*map(len, y_true)], [*map(len, y_pred)]
     if lengths != others:
-        raise LengthsError(f"Found input variables with inconsistent numbers of samples:\n{lengths}\n{others}")
+        raise LengthsError(
+            "Found input variables with inconsistent numbers of samples:\n{lengths}\n{others}",
+            lengths=lengths,
+            others=others,
+        )
 
 
 def precision_recall_fscore_support(
@@ -104,7 +109,7 @@ def _count(
     y_true: list[list[str]], y_pred: list[list[str]], scheme: type[Token] | None, suffix: bool
 ) -> dict[str, Score]:
     if scheme is None or not is_scheme(scheme):
-        raise InputError(f"scheme: expected a class such as IOB2 or IOBES, got {scheme!r}")
+        raise InputError("scheme: expected a class such as IOB2 or IOBES, got {scheme!r}", scheme=scheme)
     rule = rule_of(scheme)
     if rule is None:
         return _count_sets(Entities(y_true, scheme, suffix), Entities(y_pred, scheme, suffix))

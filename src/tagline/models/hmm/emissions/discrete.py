@@ -23,7 +23,10 @@ def probabilities(name: str, value: ArrayLike, *shape: int | None) -> Float64Arr
     if array.min() < 0 or array.max() > 1 + _TOLERANCE:
         where = tuple(int(axis[0]) for axis in np.nonzero((array < 0) | (array > 1 + _TOLERANCE)))
         raise InputError(
-            f"{name}[{', '.join(map(str, where))}]: expected a probability from 0 to 1, got {array[where]:.10g}"
+            "{name}[{where}]: expected a probability from 0 to 1, got {got:.10g}",
+            name=name,
+            where=", ".join(map(str, where)),
+            got=array[where],
         )
     return array
 
@@ -35,8 +38,12 @@ def check_rows(name: str, rows: Float64Array, rest: Float64Array | float = 0.0) 
     if off.max() > _TOLERANCE:
         k = int(off.argmax())
         raise InputError(
-            f"{name}[{k}]: expected probabilities that sum to 1, got {totals[k]:.10g} (off by {totals[k] - 1:+.3g}); "
-            "divide each row by its sum"
+            "{name}[{k}]: expected probabilities that sum to 1, got {got:.10g} (off by {last:+.3g}); divide each "
+            "row by its sum",
+            name=name,
+            k=k,
+            got=totals[k],
+            last=totals[k] - 1,
         )
 
 

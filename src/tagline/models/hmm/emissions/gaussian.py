@@ -78,7 +78,7 @@ class Gaussian(Emission):
         shape = covars_shape(self.covariance, K, D)
         floor = prior("min_variance", self.min_variance, 0.0, (D,))
         if floor.min() <= 0:
-            raise InputError(f"min_variance: expected positive numbers, got {floor.min():g}")
+            raise InputError("min_variance: expected positive numbers, got {min:g}", min=floor.min())
         self._set(
             means=means,
             covars=parameter("covars", self.covars, *shape),
@@ -102,7 +102,7 @@ class Gaussian(Emission):
     def _check_covars(self) -> None:
         if not self._is_matrix:
             if self.covars.min() <= 0:
-                raise InputError(f"covars: expected positive variances, got {self.covars.min():g}")
+                raise InputError("covars: expected positive variances, got {min:g}", min=self.covars.min())
             return
         if not _symmetric(self.covars):
             raise InputError("covars: expected symmetric matrices, got others")
@@ -113,7 +113,9 @@ class Gaussian(Emission):
                 place = f"covars[{k}]" if self.covariance == "full" else "covars"
                 low = np.linalg.eigvalsh(matrix)[0]
                 raise InputError(
-                    f"{place}: expected a matrix with positive eigenvalues, got one with {low:g}; raise min_variance"
+                    "{place}: expected a matrix with positive eigenvalues, got one with {low:g}; raise min_variance",
+                    place=place,
+                    low=low,
                 ) from None
 
     @property

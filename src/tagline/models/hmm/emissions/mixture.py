@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tagline.checks import check_whole
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.hmm.emissions.base import Emission, by_state, number, parameter, prior
 from tagline.models.hmm.emissions.discrete import check_rows, log, log_density, probabilities, shares
 from tagline.models.hmm.emissions.gaussian import Gaussian, covars_shape
@@ -89,12 +90,17 @@ class Mixture(Emission):
         for name, axes in self._axes().items():
             value = np.asarray(getattr(self, name))
             if value.ndim == axes and len(value) not in (1, len(self.means)):
-                raise InputError(f"{name}: expected {len(self.means)} states, got {len(value)}")
+                raise InputError(
+                    "{name}: expected {num_means} states, got {num_value}",
+                    name=name,
+                    num_means=len(self.means),
+                    num_value=len(value),
+                )
             settings[name] = value[k % len(value)] if value.ndim == axes else value
         try:
             return Gaussian(self.means[k], self.covars[k], self.covariance, **settings)
         except InputError as error:
-            raise InputError(f"state {k}: {error}") from None
+            raise InputError("state {k}: {error}", k=k, error=error) from None
 
     @property
     def num_dimensions(self) -> int:
@@ -174,7 +180,7 @@ class Mixture(Emission):
         **settings: Any,
     ) -> Self:
         """k-means++ twice: clusters as states, and clusters in each of them as its components, equally likely."""
-        check_whole("n_components", n_components, 1, wanted="1 or more")
+        check_whole("n_components", n_components, 1, wanted=message("1 or more"))
         clusters = find_clusters(observations, num_states, random)
         nearest = clusters.nearest(observations)
         weights = np.full((num_states, n_components), 1.0 / n_components)

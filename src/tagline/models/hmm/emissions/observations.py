@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline.checks import as_array, shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.ragged import offsets_of, row_of
 from tagline.types import BoolArray, Float64Array, IntArray
 
@@ -38,9 +39,17 @@ def check_observations(
     values, offsets, listed = _joined(X, lengths, num_dimensions)
     holes = np.isnan(values)
     if family in ("gaussian", "mixture"):
-        _refuse(np.abs(values) > LARGEST, values, offsets, listed, "a number up to 1e100, or NaN where it is missing")
+        _refuse(
+            np.abs(values) > LARGEST,
+            values,
+            offsets,
+            listed,
+            message("a number up to 1e100, or NaN where it is missing"),
+        )
     elif family == "bernoulli":
-        _refuse((values != 0) & (values != 1) & ~holes, values, offsets, listed, "0, 1, or NaN where it is missing")
+        _refuse(
+            (values != 0) & (values != 1) & ~holes, values, offsets, listed, message("0, 1, or NaN where it is missing")
+        )
     else:
         return _counts(family, values, offsets, listed)
     return values, offsets
@@ -52,11 +61,19 @@ def _counts(family: str, values: Float64Array, offsets: IntArray, listed: bool) 
     holes = np.isnan(values)
     with np.errstate(invalid="ignore"):
         whole = (values >= 0) & (values == np.floor(values)) & (values < 2**53)
-    _refuse(~(whole | holes), values, offsets, listed, "a whole number of 0 or more, or NaN where it is missing")
+    _refuse(
+        ~(whole | holes), values, offsets, listed, message("a whole number of 0 or more, or NaN where it is missing")
+    )
     if family != "multinomial":
         return values, offsets
     partly = holes & ~holes.all(axis=1, keepdims=True)
-    _refuse(partly, values, offsets, listed, "a number, for others of this observation are there: count 0 or miss all")
+    _refuse(
+        partly,
+        values,
+        offsets,
+        listed,
+        message("a number, for others of this observation are there: count 0 or miss all"),
+    )
     return np.where(holes, -1, values).astype(np.int64), offsets
 
 
@@ -64,7 +81,13 @@ def _refuse(bad: BoolArray, values: Float64Array, offsets: IntArray, listed: boo
     if not bad.any():
         return
     n, d = (int(axis[0]) for axis in np.nonzero(bad))
-    raise InputError(f"X{_place(n, offsets, listed)}[{d}]: expected {expected}, got {values[n, d]:g}")
+    raise InputError(
+        "X{place}[{d}]: expected {expected}, got {got:g}",
+        place=_place(n, offsets, listed),
+        d=d,
+        expected=expected,
+        got=values[n, d],
+    )
 
 
 def _place(n: int, offsets: IntArray, listed: bool) -> str:
@@ -104,14 +127,16 @@ def _numbers(name: str, value: Any) -> Float64Array:
             return np.asarray(array, np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
         pass
-    raise InputError(f"{name}: expected numbers, got {shown_value(value)}")
+    raise InputError("{name}: expected numbers, got {value}", name=name, value=shown_value(value))
 
 
 def _two_axes(name: str, values: Float64Array, width: int | None) -> Float64Array:
     rows = values[:, None] if values.ndim == 1 else values
     if rows.ndim != 2 or rows.shape[1] < 1 or (width is not None and rows.shape[1] != width):
-        sizes = f"[observations, {'numbers' if width is None else width}]"
-        raise InputError(f"{name}: expected shape {sizes}, got {list(values.shape)}")
+        sizes = message("[observations, {value}]", value="numbers" if width is None else width)
+        raise InputError(
+            "{name}: expected shape {sizes}, got {shape}", name=name, sizes=sizes, shape=list(values.shape)
+        )
     return rows
 
 
@@ -121,12 +146,14 @@ def read_lengths(lengths: ArrayLike | None, N: int) -> IntArray:
         return np.array([0, N], np.int64)
     sizes = as_array("lengths", lengths)
     if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iu"):
-        raise InputError(f"lengths: expected whole numbers [sentences], got {shown_value(lengths)}")
+        raise InputError("lengths: expected whole numbers [sentences], got {lengths}", lengths=shown_value(lengths))
     if sizes.size and sizes.min() < 0:
-        raise InputError(f"lengths[{int(sizes.argmin())}]: expected a number of 0 or more, got {sizes.min()}")
+        raise InputError(
+            "lengths[{argmin}]: expected a number of 0 or more, got {min}", argmin=int(sizes.argmin()), min=sizes.min()
+        )
     offsets = offsets_of(sizes)
     if offsets[-1] != N:
-        raise InputError(f"lengths: expected to add up to {N}, the observations, got {offsets[-1]}")
+        raise InputError("lengths: expected to add up to {N}, the observations, got {got}", N=N, got=offsets[-1])
     return offsets
 
 
