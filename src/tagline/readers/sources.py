@@ -109,7 +109,9 @@ def read_bytes(path: PathLike, encoding: str = "utf-8") -> Bytes:
         samples = (data[place : place + SAMPLE] for place in range(0, len(data), SAMPLE))
         encoding = next((guess(sample) for sample in samples if not sample.isascii()), "utf-8")
         tell(name_of(path), encoding)
-    array = np.frombuffer(recode(data, encoding, name_of(path)) if encoding != "utf-8" else data, np.uint8)
+    if encoding != "utf-8":
+        data = Recoder(name_of(path), encoding)(data, final=True)
+    array = np.frombuffer(data, np.uint8)
     return array[3:] if array[:3].tobytes() == BOM else array
 
 
@@ -149,11 +151,6 @@ def read_string(path: PathLike, encoding: str = "utf-8") -> str:
         return data.tobytes().decode()
     except UnicodeDecodeError:
         raise bad_utf8(name_of(path), data) from None
-
-
-def recode(data: bytes, encoding: str, name: str) -> bytes:
-    """Turn a whole text of another encoding into UTF-8."""
-    return Recoder(name, encoding)(data, final=True)
 
 
 class Recoder:
