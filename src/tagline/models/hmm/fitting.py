@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped
 
 from tagline import chain as engine
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.files import TrainingFacts
 from tagline.models.hmm.baum_welch import Problem, learn, random_chain
 from tagline.models.hmm.counting import StateCounts, counted_chain, counted_emission
@@ -110,15 +111,21 @@ def warn_unconverged(hmm: HMM, fitted: FittedHMM) -> None:
         return
     rose = ""
     if len(fitted.history) > 1:
-        gain = fitted.history[-1].objective - fitted.history[-2].objective
-        rose = f"; its last step raised the objective by {gain:.4g}, and tolerance is {hmm.tolerance:g}"
-    warnings.warn(
-        f"{setting}: EM of {fitted.parameters.num_states} states had not converged after "
-        f"{len(fitted.history)} steps, when {setting}={getattr(hmm, setting)} ended it{rose}; raise {setting} or "
-        "tolerance",
-        ConvergenceWarning,
-        stacklevel=3,
+        rose = message(
+            "; its last step raised the objective by {gain:.4g}, and tolerance is {tolerance:g}",
+            gain=fitted.history[-1].objective - fitted.history[-2].objective,
+            tolerance=hmm.tolerance,
+        )
+    text = message(
+        "{setting}: EM of {num_states} states had not converged after {steps} steps, when {setting}={value} ended "
+        "it{rose}; raise {setting} or tolerance",
+        setting=setting,
+        num_states=fitted.parameters.num_states,
+        steps=len(fitted.history),
+        value=getattr(hmm, setting),
+        rose=rose,
     )
+    warnings.warn(text, ConvergenceWarning, stacklevel=3)
 
 
 def _counted(how: Fitting, lesson: ObservedLesson, run: Run) -> HMMParameters:
