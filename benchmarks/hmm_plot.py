@@ -26,8 +26,8 @@ BLUE, ORANGE, GREY = "#1f5fa8", "#c8631b", "#6b6b6b"
 
 # name: how to make it, colour, line, and how many points its name stands above the last value
 MODELS: dict[str, tuple[Callable[[], Any], str, str, int]] = {
-    "CRF, english_ner": (lambda: CRF("english_ner", scheme="IOB2", c2=0.3, delta=1e-4), BLUE, "-", 0),
-    "CRF, words alone": (lambda: CRF(WORDS, scheme="IOB2", c2=0.3, delta=1e-4), BLUE, "--", -9),
+    "CRF, english_ner": (lambda: CRF("english_ner", scheme="IOB2", c2=0.3, algorithm="auto:delta=1e-4"), BLUE, "-", 0),
+    "CRF, words alone": (lambda: CRF(WORDS, scheme="IOB2", c2=0.3, algorithm="auto:delta=1e-4"), BLUE, "--", -9),
     "HMM (Witten–Bell)": (lambda: HMM(smoothing="witten-bell", scheme="IOB2"), ORANGE, "-", 7),
 }
 

@@ -32,6 +32,7 @@ from tagline.features.lexicons.embeddings import read_embeddings
 from tagline.features.lexicons.gazetteers import dictionary_lines
 from tagline.features.lexicons.kmeans import cluster_vectors
 from tagline.features.templates.sets import load_set
+from tagline.features.vectors import WordVectors
 from tagline.readers import read_columns
 from tagline.readers.schemes import convert
 
@@ -117,7 +118,7 @@ def tables(task: Task, counts: tuple[int, ...]) -> list[Clusters]:
 
 def settings_of(row: str, task: Task, clusters: list[Clusters]) -> dict[str, Any]:
     """The settings that a row adds."""
-    vectors = {"vectors": corpora.find(GLOVE), "vector_scale": 0.3}
+    vectors = {"vectors": WordVectors.of(corpora.find(GLOVE), 0.3)}
     own = {
         "plain": {},
         "clusters": {"clusters": clusters},

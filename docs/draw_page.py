@@ -23,7 +23,8 @@ TEXT = "Marta Lindqvist, who was born in Valparaiso, joined Baltic Energy in May
 
 def main() -> None:
     """Train, serve, look."""
-    model = tagline.CRF("english_ner", scheme="IOB2", c2=0.1, delta=1e-3).fit(make_entities(2000, language="en"))
+    model = tagline.CRF("english_ner", scheme="IOB2", c2=0.1, algorithm="auto:delta=1e-3")
+    model.fit(make_entities(2000, language="en"))
     server = uvicorn.Server(uvicorn.Config(create_app({"demo": model}), port=0, log_level="error"))
     thread = threading.Thread(target=server.run)
     thread.start()

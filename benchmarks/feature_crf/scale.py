@@ -20,6 +20,7 @@ from feature_crf.ours import Problem, read
 from feature_crf.tables import Row, median, seconds
 from tagline.models.crf.estimator import CRF
 from tagline.readers import read_columns
+from tagline.training import Auto
 from tagline.training.likelihood import Targets
 
 SHARES = (8, 4, 2, 1)  # an eighth of the corpus …
@@ -76,7 +77,7 @@ def _counts(cores: int) -> list[int]:
 def large(path: str) -> Result:
     """Read, expand and train for a few passes of each kind."""
     begin = now()
-    crf = CRF(SET, passes=STOCHASTIC_PASSES, max_iterations=BATCH_PASSES, epsilon=0, delta=0)
+    crf = CRF(SET, algorithm=Auto(passes=STOCHASTIC_PASSES, epsilon=0.0, delta=0.0), max_iterations=BATCH_PASSES)
     corpus = read_columns(path)
     crf.fit(corpus)
     whole = since(begin)[1]

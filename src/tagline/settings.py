@@ -17,7 +17,18 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cached_property, wraps
 from importlib import import_module
 from types import NoneType, UnionType
-from typing import Any, ClassVar, ForwardRef, TypeVar, Union, dataclass_transform, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    ClassVar,
+    ForwardRef,
+    TypeVar,
+    Union,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from tagline.errors import InputError
 from tagline.messages import message
@@ -207,13 +218,13 @@ class Clash:
             if not _meant(self.if_, other):
                 return
             beside = known[self.beside].flag if flags else self.beside
-            shown = f" {other}" if flags else f"={shown_value(other)}"
+            shown = f"={shown_value(other)}" if not flags else "" if other is True else f" {other}"
             place = (
                 message("without {beside}", beside=beside)
                 if other is None
                 else message("beside {beside}{shown}", beside=beside, shown=shown)
             )
-        expected = self.expected or repr(known[self.name].default)
+        expected = self.expected or message("none") if flags else repr(known[self.name].default)
         raise InputError(
             "{name}: expected {expected} {place}, got {value}; {reason}",
             name=name,
@@ -269,6 +280,9 @@ def documented(owner: type[Owner]) -> type[Owner]:
 def declared(owner: type[Owner]) -> type[Owner]:
     """Give a class of settings its constructor: keyword arguments, but for fields that say ``kw_only=False``."""
     made = dataclass(eq=False, repr=False, match_args=False, kw_only=True)(owner)
+    for entry in fields(cast(Any, made)):  # a class has no settings, its objects do
+        if entry.name in vars(made):
+            delattr(made, entry.name)
     keep = made.__init__
     hints = keep.__annotations__
     if any(isinstance(kind, str) for kind in hints.values()):

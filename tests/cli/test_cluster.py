@@ -33,7 +33,7 @@ def test_clusters_of_characters_to_standard_output(tmp_path: Path) -> None:
     assert done.err == ""
 
 
-@pytest.mark.parametrize("option", [("--clusters", "k.txt"), ("--vectors", "vectors.txt", "--vector-scale", "2")])
+@pytest.mark.parametrize("option", [("--clusters", "k.txt"), ("--vectors", "vectors.txt")])
 def test_trained_with_what_was_written(
     option: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

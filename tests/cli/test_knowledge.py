@@ -208,8 +208,11 @@ def test_what_cannot_be_meant_is_refused(place: Path) -> None:
             "--dev-documents: ",
         ),
         (("--cache", place, "--mentions", 1), "--cache, --mentions: "),
-        (("--cache", place, "--learn-dictionary"), "--cache, --learn-dictionary: "),
-        (("--dictionary", place / "towns.txt", "--learn-dictionary"), "--dictionary, --learn-dictionary: "),
+        (("--cache", place, "--learn-dictionary"), "--learn-dictionary: expected none beside --cache"),
+        (
+            ("--dictionary", place / "towns.txt", "--learn-dictionary"),
+            "--dictionary: expected none beside --learn-dictionary",
+        ),
         (("--dictionary", place / "nowhere"), "nowhere"),
         (("--model", "hmm", "--mentions", 1), "--mentions: "),
     ):

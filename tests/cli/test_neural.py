@@ -25,7 +25,6 @@ from tagline.cli.configuration import MARK, read_config, toml_of  # noqa: E402
 from tagline.cli.outcome import Training  # noqa: E402
 from tagline.cli.progress import Silent  # noqa: E402
 from tagline.cli.training import speaks, train_file  # noqa: E402
-from tagline.models.contract import Progress  # noqa: E402
 from tagline.models.neural.network import HEADS  # noqa: E402
 from tagline.models.registry import kind_named  # noqa: E402
 from tagline.readers import read_columns  # noqa: E402
@@ -276,7 +275,7 @@ class Interrupting(Silent):
     def __init__(self, epochs: int) -> None:
         self.left = epochs
 
-    def passed(self, done: Progress, weights: Any = None) -> None:
+    def passed(self, done: Step, weights: Any = None) -> None:
         self.left -= 1
 
     def stepped(self, done: int, total: int, loss: float) -> None:

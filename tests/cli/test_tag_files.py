@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -206,3 +208,29 @@ def test_lines_are_split_where_asked(model: Path) -> None:
     text = "Dr. Anna lives in Rome. She sings!\n\nBob is here.\n"
     items = tagline("tag", "-m", model, "--format", "text", "--split", "--as", "jsonl", input=text).out.splitlines()
     assert [json.loads(line)["text"] for line in items] == ["Dr. Anna lives in Rome.", "She sings!", "Bob is here."]
+
+
+WATCHED = """
+import collections, os, sys
+opened = collections.Counter()
+def watch(event, given):
+    if event == "open":
+        opened[str(given[0])] += 1
+sys.addaudithook(watch)
+from tagline.cli import main
+sys.argv = ["tagline", *sys.argv[1:]]
+try:
+    main()
+except SystemExit:
+    pass
+print(*(opened[path] for path in ({model!r}, {path!r})), sum(name.startswith("tagline.scale") for name in sys.modules))
+"""
+
+
+def test_model_and_input_are_opened_once_and_no_cluster_is_known(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "in.txt"
+    path.write_text("Anna\nsings\n\n")
+    code = WATCHED.format(model=str(model), path=str(path))
+    words = ["tag", "-m", str(model), str(path), "-o", str(tmp_path / "out.txt"), "-q"]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    assert done.stdout == "1 1 0\n", done.stderr

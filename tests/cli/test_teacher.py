@@ -40,7 +40,7 @@ def test_a_file_teaches(folder):
     [
         ({"unlabelled": "raw.txt"}, "--unlabelled: expected .*--teacher MODEL"),
         ({"teacher_weight": 0.5}, "--teacher-weight: expected .*--teacher MODEL"),
-        ({"teacher": "teacher.tagline", "cache": "cache"}, "--teacher: expected None beside --cache"),
+        ({"teacher": "teacher.tagline", "cache": "cache"}, "--teacher: expected none beside --cache"),
         ({"teacher": "teacher.tagline", "teacher_weight": 1.5}, "--teacher-weight: expected a number"),
         ({"teacher": "nowhere.tagline"}, "nowhere.tagline"),
     ],

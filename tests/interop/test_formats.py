@@ -22,7 +22,7 @@ SENTENCES = [["Anna", "sings", "."], ["Bob", "sees", "Rome"], ["."], ["Rome", "s
 @pytest.fixture(scope="module")
 def model() -> Any:
     labels = [["P", "O", "O"], ["P", "O", "L"], ["O"], ["L", "O", "P", "O"]]
-    return tagline.CRF(TEMPLATE, c2=0.05, precision="float64").fit(SENTENCES, labels)
+    return tagline.CRF(TEMPLATE, c2=0.05, scheme=None).fit(SENTENCES, labels)
 
 
 def items(sentences: list[list[str]]) -> list[list[list[str]]]:

@@ -71,12 +71,12 @@ def test_a_changed_value_is_refused_or_does_no_harm(name: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ["lbfgs", "ap", "hmm", "hmm, gaussian", "semicrf"])
-@pytest.mark.parametrize("column", ["objective", "seconds", "iteration", "active"])
-def test_null_in_a_history_is_refused(name: str, column: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", [("objective",), ("seconds",), ("number",), ("metrics", "active")], ids="/".join)
+def test_null_in_a_history_is_refused(name: str, place: tuple[str, ...], tmp_path: Path) -> None:
     path = tmp_path / "run"
     checkpoint_of(name, str(path))
     file = storage.read(path, mapped=False)
-    state = changed(file.config["state"], ("history", column, 0), None)
+    state = changed(file.config["state"], ("history", 0, *place), None)
     storage.write(path, {**file.config, "state": state}, dict(file.tensors))
     with pytest.raises(StorageError, match=r"run: .*history"):
         go_on(name, str(path))

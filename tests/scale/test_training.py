@@ -31,7 +31,7 @@ from .problems import LANE_TOKENS, STORE, WAIT, begin, bits, wait_for, write_sha
 SETTINGS: dict[str, dict[str, Any]] = {
     "lbfgs": {"algorithm": "lbfgs", "start_end": True},
     "owlqn": {"algorithm": "owlqn", "c1": 0.3, "min_frequency": 2},
-    "hashed": {"algorithm": "lbfgs", "hash_bits": 12, "label_weights": "balanced", "precision": "float64"},
+    "hashed": {"algorithm": "lbfgs", "hash_bits": 12, "label_weights": "balanced", "tolerance": 1e-12},
 }
 EDGES = "U00:%x[0,0]\nU01:%x[-1,0]\nB00:%x[0,0]\nB\n"
 
@@ -87,7 +87,7 @@ def test_other_kinds(cluster: Any, shards: Path, kind: Any) -> None:
 
 def test_auto_depends_on_the_corpus_alone(cluster: Any, shards: Path) -> None:
     whole = write_shards(shards)
-    settings: dict[str, Any] = {"algorithm": "auto", "passes": 3}
+    settings: dict[str, Any] = {"algorithm": "auto:passes=3"}
     one, two = (scale.fit(make(**settings), scale.corpus(shards, workers=workers)) for workers in (1, 2))
     assert bits(one) == bits(two)
     assert one.objective_ < make(algorithm="lbfgs").fit(whole).objective_  # what the stochastic passes are for
@@ -102,6 +102,7 @@ def test_addresses_of_files(shards: Path) -> None:
         scale.corpus("nowhere://a/b")
 
 
+@pytest.mark.filterwarnings("ignore:y. repaired")
 @pytest.mark.parametrize("on_illegal", ["repair", pytest.param("drop", marks=pytest.mark.slow), "error"])
 def test_labellings_that_break_the_rules(cluster: Any, shards: Path, on_illegal: str) -> None:
     write_shards(shards, files=2)
@@ -144,7 +145,7 @@ class _LostError(Exception):
 @pytest.mark.slow
 def test_a_killed_driver_goes_on(cluster: Any, shards: Path, tmp_path: Path) -> None:
     whole = write_shards(shards)
-    settings: dict[str, Any] = {"algorithm": "auto", "passes": 2}
+    settings: dict[str, Any] = {"algorithm": "auto:passes=2"}
     alone = bits(scale.fit(make(**settings), scale.corpus(shards, workers=1)))
     file = tmp_path / "state"
     for lost_after in (1, 4):  # in the stochastic passes, and after them
@@ -176,7 +177,7 @@ def test_a_lost_node_changes_nothing(shards: Path, tmp_path: Path, keeps_disk: b
     cluster_utils = pytest.importorskip("ray.cluster_utils")
     whole = write_shards(shards)
     (tmp_path / "template").write_text(EDGES)
-    settings: dict[str, Any] = {"algorithm": "lbfgs", "max_iterations": 25, "scheme": "auto", "delta": 0, "epsilon": 0}
+    settings: dict[str, Any] = {"algorithm": "lbfgs:delta=0,epsilon=0", "max_iterations": 25}
     alone = CRF(EDGES, **settings).fit(whole)
     node = {"num_cpus": 2, "object_store_memory": STORE}
     nodes = cluster_utils.Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
@@ -184,8 +185,9 @@ def test_a_lost_node_changes_nothing(shards: Path, tmp_path: Path, keeps_disk: b
     try:
         second = nodes.add_node(**node)
         process = begin(
-            *("train", shards, "-o", output, "-t", tmp_path / "template", "-a", "lbfgs", "--max-iterations", 25),
-            *("--delta", 0, "--epsilon", 0, "--log", log, "--scratch", scratch, "--ray", nodes.address, "--workers", 3),
+            *("train", shards, "-o", output, "-t", tmp_path / "template", "--max-iterations", 25),
+            *("-a", "lbfgs:delta=0,epsilon=0"),
+            *("--log", log, "--scratch", scratch, "--ray", nodes.address, "--workers", 3),
             LANE_TOKENS=LANE_TOKENS,
         )
         wait_for(lambda: log.exists() and log.read_text().count("objective") >= 3, process)
@@ -211,7 +213,7 @@ def test_a_lost_node_changes_nothing(shards: Path, tmp_path: Path, keeps_disk: b
 def test_ctrl_c_keeps_what_there_is(shards: Path, tmp_path: Path) -> None:
     write_shards(shards)
     log, output, file = tmp_path / "log", tmp_path / "model", tmp_path / "state"
-    words = ("train", shards, "-o", output, "-a", "lbfgs", "--delta", 0, "--epsilon", 0, "--ray", "local")
+    words = ("train", shards, "-o", output, "-a", "lbfgs:delta=0,epsilon=0", "--ray", "local")
     words = (*words, "--workers", 2, "--max-iterations", 60, "--checkpoint", file, "--save-every", 0)
     process = begin(*words, "--log", log, LANE_TOKENS=LANE_TOKENS)
     wait_for(lambda: log.exists() and log.read_text().count("objective") >= 3, process)

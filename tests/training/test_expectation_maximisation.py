@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from tagline.errors import InputError
-from tagline.training.expectation_maximisation import climb
+from tagline.training.expectation_maximisation import EM, climb
 from tagline.training.run import Run
+from tagline.training.running.checkpoints import State
 
 
 def halving(x: float) -> tuple[float, float]:
@@ -48,6 +49,23 @@ def test_a_fall_ends_the_climb_with_what_was_before_it():
     assert climbed.weights == 1
     assert climbed.objective == 2.0
     assert climb(step, 0, tolerance=-np.inf, may_fall=True, run=Run(max_iterations=4)).weights == 4
+
+
+def test_a_run_that_fell_falls_again_when_it_is_resumed(tmp_path):
+    objectives = {0: 1.0, 1: 2.0, 2: 1.9}
+
+    class Counted(EM[int]):
+        def packed(self, copy: int) -> State:
+            return State({"n": copy})
+
+        def unpacked(self, state: State) -> int:
+            return int(state.value("n", int))
+
+    for resume in (False, True):
+        run = Run(checkpoint=tmp_path / "run", resume=resume, save_every=0)
+        with run.opened():
+            climbed = run.finish(Counted(lambda n: (objectives[n], n + 1), 0, tolerance=0.0))
+        assert (climbed.reason, climbed.weights) == ("fell: the objective went from 2.0 to 1.9", 1)
 
 
 def test_rounding_is_no_fall():

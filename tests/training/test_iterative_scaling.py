@@ -289,7 +289,9 @@ def test_what_scaling_cannot_learn_from() -> None:
 def test_an_estimator_scales_iteratively() -> None:
     X = [[{"word": "Anna"}, {"word": "sings"}], [{"word": "Ben"}, {"word": "sings"}]]
     y = [["N", "V"], ["N", "V"]]
-    scaled, newton = (tagline.CRF(algorithm=name, c2=0.1, epsilon=1e-7, delta=0).fit(X, y) for name in ("iis", "lbfgs"))
+    scaled, newton = (
+        tagline.CRF(algorithm=f"{name}:epsilon=1e-7,delta=0", c2=0.1).fit(X, y) for name in ("iis", "lbfgs")
+    )
     assert scaled.predict(X) == y
     np.testing.assert_allclose(scaled.parameters_.weights, newton.parameters_.weights, rtol=0, atol=1e-5)
 

@@ -282,6 +282,5 @@ def test_wrong_settings(settings: dict[str, Any], place: str) -> None:
         watched(**settings)
 
 
-def test_patience_needs_a_dev_score() -> None:
-    with pytest.raises(InputError, match=r"^patience: "):
-        run([5.0, 4.0, 3.0], patience=3)
+def test_patience_has_nothing_to_wait_for_without_a_dev_score() -> None:
+    assert run([5.0, 4.0, 3.0], patience=1).reason == "no more"

@@ -44,6 +44,11 @@ def label_lists(labels: IntArray, offsets: IntArray, names: Sequence[Any] | None
         raise InputError(
             "labels: expected 0 to {last}, got {min} to {max}", last=len(words) - 1, min=labels.min(), max=labels.max()
         )
+    return named_rows(labels, offsets, words)
+
+
+def named_rows(labels: IntArray, offsets: IntArray, words: tuple[Any, ...]) -> list[list[Any]]:
+    """Do what `label_lists` does, for what the engine has answered, without looking at it first."""
     if compiled.core is not None:
         rows: list[list[Any]] = compiled.core.lists_of(words, np.ascontiguousarray(labels, np.int64), offsets)
         return rows

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tagline.chain.lists import label_lists
+from tagline.chain.lists import named_rows
 from tagline.checks import check_number, random_generator, shown_value
 from tagline.errors import InputError
 from tagline.evaluation.matching import rule_for_labels
@@ -89,7 +89,7 @@ class AnswerArrays:
     @cached_property
     def labellings(self) -> list[list[str]]:
         """The labels of each sentence, as names."""
-        return label_lists(self.labels, self.offsets, self.names)
+        return named_rows(self.labels, self.offsets, self.names)
 
 
 class PerSentence(list[Any]):
@@ -174,14 +174,14 @@ class ChainModel(TextModel, DescribedModel):
             rows = self.predict(X, known=known, **inputs)
             if not isinstance(rows, np.ndarray):  # of an HMM that was given all sentences as one array
                 return [Answer([str(label) for label in row]) for row in rows]
-        names = self._names()
+        names = tuple(self._names())
         reading = self._reading(min_probability) if spans else None
         X, characters = _with_texts(X)
         answers: list[Answer] = []
         ranks = Ranks(k_best, "k_best") if k_best else None
         for chain in self._scored(X, known=known, **inputs):
             best = self._questions.viterbi(chain).labels
-            labellings = label_lists(best, chain.offsets, names)
+            labellings = named_rows(best, chain.offsets, names)
             nodes: Any = chain.split(self._questions.marginals(chain).nodes) if marginals else repeat(None)
             entities: Any = repeat(None)
             if reading is not None:
@@ -252,11 +252,11 @@ class ChainModel(TextModel, DescribedModel):
             known: for each sentence a list with, for each token, its label, a set of labels, or None where nothing is
                 known; every answer keeps to it.
         """
-        names = self.labels_
+        names = tuple(self.labels_)
         X = as_sentences(X) if self._finishes else X  # which reads them again
         labellings: list[list[str]] = []
         for chain in self._scored(X, known=known, **inputs):
-            labellings += label_lists(self._questions.viterbi(chain).labels, chain.offsets, names)
+            labellings += named_rows(self._questions.viterbi(chain).labels, chain.offsets, names)
         return PerSentence(self._finished(X, labellings, known) if self._finishes else labellings)
 
     def predict_single(self, x: Any, *, known: Any = None, **inputs: Any) -> list[str]:
@@ -319,10 +319,11 @@ class ChainModel(TextModel, DescribedModel):
     ) -> list[list[list[str]]]:
         """Draw n labellings of each sentence from the model's distribution."""
         random, draws = random_generator(seed), Ranks(n, "n", least=0)
+        names = tuple(self.labels_)
         out: list[list[list[str]]] = []
         for chain in self._scored(X, known=known, **inputs):
             drawn = self._questions.sample_paths(chain, draws.of_draws(chain.offsets), random)  # [n, N]
-            rows = [label_lists(labels, chain.offsets, self.labels_) for labels in drawn]
+            rows = [named_rows(labels, chain.offsets, names) for labels in drawn]
             out.extend([row[b] for row in rows] for b in range(chain.num_sentences))
         return out
 

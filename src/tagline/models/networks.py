@@ -136,7 +136,8 @@ class BiLSTMSettings(NetworkSettings):
         float, Setting("Share of known words that are read as unknown ones in training, so that these are learned.")
     ] = 0.05
     hidden: Annotated[
-        int, Setting("Size of the LSTM in each direction; 200.", says_default=True, panel=NETWORK, tune=[64, 128, 256])
+        int,
+        Setting("Size of the LSTM in each direction; 200.", says_default=True, panel=NETWORK, tune=[64, 128, 256]),
     ] = 200
     layers: Annotated[int, Setting("How many LSTMs lie on top of each other.")] = 1
     dropout: Annotated[float, Setting("Share of numbers left out in training, the same ones all along a sentence.")] = (

@@ -207,15 +207,19 @@ def reason_in_words(reason: str) -> str:
         "callback": message("a callback ended it"),
         "converged": message("converged"),
         "counted": message("counted"),
+        "diverged": message("diverged"),
         "epochs": message("all epochs are made"),
+        "fell": message("fell"),
+        "given": message("given"),
         "interrupted": message("interrupted"),
         "line search failed": message("line search failed"),
+        "made of an HMM": message("made of an HMM"),
         "max_iterations": message("the largest number of passes is reached"),
         "passes": message("all passes are made"),
         "patience": message("the dev score no longer rises"),
         "time budget": message("the time is over"),
     }
-    word = reason.partition(":")[0]
+    word = reason.partition(":")[0].partition(" in pass")[0]
     return known[word] if language() != ENGLISH and word in known else reason
 
 

@@ -65,11 +65,9 @@ class Packing:
             return tokens
         return torch.where(mask[(..., *[None] * (tokens.dim() - 2))], tokens, fill)
 
-    def chain(
-        self, emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor, free: bool = False
-    ) -> TensorChain:
+    def chain(self, emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> TensorChain:
         """Make the chain of rows of emissions ``[N, L]``."""
-        return TensorChain(emissions, self.first, self.lengths, self.shape[1], transitions, start, end, free)
+        return TensorChain(emissions, self.first, self.lengths, self.shape[1], transitions, start, end)
 
     def steps(self) -> Tensor:
         """Return the sentence and the step of each row, ``[N, 2]``."""

@@ -113,8 +113,8 @@ class PaddedLayer(TransitionModule):
         labels = None if tags is None else places.pack(tags)
         if labels is not None and labels.dtype != torch.bool:
             labels = as_type(labels, torch.int64)
-        free = checked and not self.constrained and allowed is None and transitions is None  # as the look will find
-        chain = places.chain(rows, pairs, start, end, free)
+        free = checked and self._may_follow is None and allowed is None and transitions is None  # as the look will find
+        chain = TensorChain(rows, places.first, places.lengths, places.shape[1], pairs, start, end, free)
         if checked:
             finite = checks.check_values(chain, labels, steps=places.steps)
             if not self._looked_at_emissions and labels is not None:

@@ -97,7 +97,7 @@ class TransitionModule(ConstantModule):
             start, end = as_type(self.start_transitions, dtype), as_type(self.end_transitions, dtype)
         else:
             start = end = transitions.new_zeros(self.num_tags)
-        if not self.constrained:
+        if self._may_follow is None:  # nothing is forbidden
             return transitions, start, end
         return (
             _where_allowed(self._may_follow, transitions),

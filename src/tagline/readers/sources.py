@@ -139,6 +139,7 @@ def whole_check(stream: IO[bytes], path: PathLike) -> Callable[[int], None]:
 def is_plain(path: PathLike, encoding: str = "utf-8") -> bool:
     """Say whether a source is a plain file of UTF-8, as far as is known: neither packed nor a pipe, and not empty."""
     text = checked_path(path)
+    _check_encoding(encoding)
     plain = text != "-" and not text.endswith(PACKED) and encoding in ("utf-8", AUTO)
     return plain and os.path.isfile(text) and os.path.getsize(text) > 0
 

@@ -192,7 +192,7 @@ def fit_trigrams(tagger: TrigramTagger, corpus: ShardedCorpus, **others: Any) ->
     from tagline.models.trigram.parameters import Pairs, TaggedCounts, tells_capitals
 
     refuse(**others)
-    tagger._check_settings()
+    check_settings(tagger)
     run = Run(callbacks=tagger.callbacks)
     run.started = run.clock()
     tally = corpus.tally(None, "error", grams=True)

@@ -60,24 +60,24 @@ class EM(Algorithm, Generic[P]):
 
     def __iter__(self) -> Generator[Step, None, None]:
         if not self.number:
-            yield self._reached()
+            yield self._reached(self.weights)
         while self.reason is None:
             value, better = self.step(self.weights)
             if math.isnan(value):
                 raise InputError("objective: expected a number, got NaN; look for NaN in the observations or priors")
             if not self.may_fall and value < self.objective - ROUNDING * max(1.0, abs(self.objective)):
                 self.reason = f"fell: the objective went from {self.objective!r} to {value!r}"
-                self.weights = self.before
+                yield self._reached(self.before)  # a run that goes on from here falls again
             else:
                 self.gain, self.objective = value - self.objective, value
                 self.before, self.weights = self.weights, better
                 self.number += 1
                 self._judge()
-            yield self._reached()
+                yield self._reached(better)
 
-    def _reached(self) -> Step:
+    def _reached(self, weights: P) -> Step:
         metrics = {"active": self.active, "evaluations": self.number, "step": None}
-        return Step(self.number, self.objective, metrics=metrics, weights=self.weights)
+        return Step(self.number, self.objective, metrics=metrics, weights=weights)
 
     def _judge(self) -> None:
         if self.gain < self.tolerance:

@@ -150,7 +150,7 @@ def log_of(state: State) -> list[Step]:
         for row in state.value("history", list):
             optional = {name: _number(row[name], True) for name in ("gap", "dev_score")}
             plain = {name: _number(row[name]) for name in ("objective", "gradient_norm", "seconds")}
-            metrics = {str(name): _number(value, True) for name, value in row["metrics"].items()}
+            metrics = {str(name): _number(value, name == "step") for name, value in row["metrics"].items()}
             noun, number = row["noun"], row["number"]
             if noun not in ("pass", "epoch") or number != len(steps) + 1 or len(row) != len(fields(Step)) - 1:
                 raise ValueError(f"{noun!r:.60} {number!r:.60}")
@@ -206,6 +206,10 @@ class Algorithm(ABC):
     @abstractmethod
     def load_state(self, state: State) -> None:
         """Go back to where `state` was called."""
+
+    def passes_in(self, state: State) -> int | None:
+        """Return how many passes a state is after, where it says so; a history has as many."""
+        return state.value("number", int) if "number" in state.values else None
 
     def copied(self, weights: Any) -> Any:
         """Copy the weights of a step, for callbacks and to keep the best."""

@@ -291,7 +291,16 @@ class Run:
                     damaged=DAMAGED,
                 )
             best = replace(history[number - 1], weights=algorithm.unpacked(part))
-        algorithm.load_state(state.part("algorithm"))
+        part = state.part("algorithm")
+        if (passes := algorithm.passes_in(part)) is not None and passes != len(history):
+            raise StorageError(
+                "{source}: expected {passes} passes in the history, got {num_history}; {damaged}",
+                source=state.source,
+                passes=passes,
+                num_history=len(history),
+                damaged=DAMAGED,
+            )
+        algorithm.load_state(part)
         self.history, self.best, self.started = history, best, self.clock() - seconds
         self.last = replace(history[-1] if history else self.last, weights=algorithm.weights)
         self.checkpoint.state = None

@@ -10,6 +10,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from tagline import HMM
+from tagline.models.hmm.baum_welch import Problem
 
 X = np.random.default_rng(0).normal(size=(60, 2)).cumsum(axis=0)
 
@@ -27,6 +28,22 @@ def test_a_limit_that_ends_em_is_said_once(settings: dict[str, Any], limit: str)
         HMM(3, emission="gaussian", tolerance=1e-9, **settings).fit(X)
     assert len(heard) == 1
     assert heard[0].filename == __file__
+
+
+def test_a_fall_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An M step that takes variances back to a floor may lower the objective."""
+    plain, values = Problem.step, iter([-3.0, -2.0, -2.5])
+
+    class Falling:
+        def __get__(self, problem: Any, kind: Any) -> Any:
+            return lambda p: (next(values), plain(problem, p)[1])
+
+    monkeypatch.setattr(Problem, "step", Falling())
+    hmm = HMM(2, emission="gaussian")
+    with pytest.warns(ConvergenceWarning, match="^min_variance: EM of 2") as heard:
+        hmm.fit(X)
+    assert (len(heard), len(hmm.training_log_), hmm.objective_) == (1, 2, -2.0)
+    assert hmm.stop_reason_.startswith("fell")
 
 
 def test_each_number_of_states_has_its_own() -> None:

@@ -121,6 +121,7 @@ def test_the_smoothed_loss() -> None:
     assert np.isfinite(softmax.training_log_[0].loss)
 
 
+@pytest.mark.filterwarnings("ignore:y. repaired")
 def test_rules_hold_in_every_answer() -> None:
     rng = np.random.default_rng(3)
     X = [[str(word) for word in rng.choice(list("abcdef"), 6)] for _ in range(20)]
@@ -142,12 +143,13 @@ def test_rules_hold_in_every_answer() -> None:
 IOB = "Anna B-PER\nsings O\n\nin O\nYork I-LOC\n\nNew B-LOC\nYork I-LOC\n\nBob I-PER\n"
 
 
+@pytest.mark.filterwarnings("ignore:y. repaired")
 def test_illegal_labels(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text(IOB, encoding="utf-8")
     corpus = read_columns(tmp_path / "train.txt", names=["token", "tag"])
     ruled = {**SMALL, "scheme": "IOB2"}
     with pytest.raises(InputError, match=r"train\.txt:4: .*on_illegal="):
-        BiLSTMCRF(**ruled).fit(corpus)
+        BiLSTMCRF(**ruled, on_illegal="error").fit(corpus)
     repaired = BiLSTMCRF(**{**ruled, "epochs": 40}, on_illegal="repair").fit(corpus)
     assert repaired.notes_ == ["repaired 2 of 4 sentences with tags that IOB2 forbids"]
     assert repaired.labels_ == ["B-LOC", "B-PER", "I-LOC", "O"]  # no I-PER is left
@@ -161,6 +163,7 @@ def test_illegal_labels(tmp_path: Path) -> None:
         BiLSTMCRF(**ruled, on_illegal="drop").fit([["Bob"]], [["I-PER"]])
 
 
+@pytest.mark.filterwarnings("ignore:y. dropped")
 @pytest.mark.parametrize("kind", [BiLSTMCRF, tagline.CRF])
 def test_sets_of_labels_that_the_rules_make_impossible(kind: Any) -> None:
     X, y = people()
@@ -171,7 +174,7 @@ def test_sets_of_labels_that_the_rules_make_impossible(kind: Any) -> None:
         InputError,
         match=rf"^y\[{len(X) - 1}\]: ",
     ):
-        kind(**settings, scheme="IOB2").fit(X, y)
+        kind(**settings, scheme="IOB2", on_illegal="error").fit(X, y)
     for way in ("drop", "repair"):
         model = kind(**settings, scheme="IOB2", on_illegal=way).fit(X, y)
         assert any("dropped 1 of" in note for note in model.notes_)

@@ -74,7 +74,7 @@ WRONG: dict[str, Any] = {
         r"^random_state: ",
     ),
     "scheme": ({"scheme": "IOBX"}, r"^scheme: "),
-    "scheme: of others": ({"scheme": "BIOES"}, r"^y\[0\]: "),
+    "scheme: of others": ({"scheme": "BIOES", "on_illegal": "error"}, r"^y\[0\]: "),
     "hidden: True": ({"hidden": True}, r"^hidden: "),
     "freeze_words": ({"freeze_words": 1}, r"^freeze_words: "),
     "warm_start": ({"warm_start": "yes"}, r"^warm_start: .*'yes'"),

@@ -109,8 +109,6 @@ def test_a_dev_set_without_spans_is_scored_by_labels() -> None:
     assert none.training_log_[0].dev_score == 0.0
     with pytest.raises(InputError, match=r"^y_dev: "):
         BiLSTMCRF(**SMALL).fit(X, y, X_dev=[["cat"]], y_dev=[[None]])
-    with pytest.raises(InputError, match=r"^patience: "):
-        BiLSTMCRF(**SMALL, patience=2).fit(X, y)
     for half in ({"X_dev": X}, {"y_dev": y}):
         with pytest.raises(InputError, match=r"^X_dev, y_dev: "):
             BiLSTMCRF(**SMALL).fit(X, y, **half)

@@ -263,7 +263,8 @@ def test_settings_are_checked() -> None:
             {"dictionary": Dictionary({"a": "X"}, priority="over")},
             r"^dictionary: ",
         ),
-        ({"patience": 3}, r"^patience: "),
+        ({"patience": 0}, r"^patience: "),
+        ({"algorithm": "sgd"}, r"^algorithm: "),
     ]
     for settings, place in cases:
         with pytest.raises(InputError, match=place):

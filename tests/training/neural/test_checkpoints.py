@@ -200,6 +200,7 @@ def test_a_damaged_file_is_an_error(path: Path) -> None:
         ({"algorithm": {"epoch": "2"}}, {}, "the setting 'epoch' of type int, got str"),
         ({"history": [{"epoch": 1}]}, {}, "in the history, got.*; the file is damaged"),
         ({"history": [3]}, {}, "in the history, got.*; the file is damaged"),
+        ({"history": []}, {}, "expected 1 passes in the history, got 0"),
         ({"best": {"epoch": 1}}, {}, "the setting 'number' of type int, got none"),
         ({"best": {"number": 2}}, {}, "expected the best of 1 passes, got 2"),
         ({}, {"algorithm/weights/linear.weight": np.zeros((3, 3), np.float32)}, "'weights/linear.weight' as float32"),
@@ -219,6 +220,8 @@ def test_a_file_that_was_made_up_is_an_error(
 ) -> None:
     file = storage.read(path)
     state = {**file.config["state"], **config}
+    if config.get("history") == []:
+        del state["best"]
     if "algorithm" in config:
         state["algorithm"] = {**file.config["state"]["algorithm"], **config["algorithm"]}
     storage.write(path, {**file.config, "state": state}, {**file.tensors, **tensors})

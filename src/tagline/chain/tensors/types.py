@@ -101,15 +101,16 @@ class TensorChain:
         T is at least 2, so that every score is used, if only with gradient 0. Entries outside point to some row that
         exists (where N is at least 1).
         """
-        steps = torch.arange(max(2, min(self.longest, self.num_rows)), device=self.first.device)
-        rows = (self.first[:, None] + steps).clamp(max=max(0, self.num_rows - 1))
+        N = self.emissions.shape[0]
+        steps = torch.arange(max(2, min(self.longest, N)), device=self.first.device)
+        rows = (self.first[:, None] + steps).clamp(max=max(0, N - 1))
         return rows, steps < self.lengths[:, None]
 
     def inside(self) -> Tensor:
         """Return which rows ``[N]`` belong to a sentence."""
-        rows, inside = self.table()
-        belongs = torch.zeros(self.num_rows + 1, dtype=torch.bool, device=self.first.device)
-        return belongs.index_fill(0, torch.where(inside, rows, self.num_rows).flatten(), True)[:-1]
+        (rows, inside), N = self.table(), self.emissions.shape[0]
+        belongs = torch.zeros(N + 1, dtype=torch.bool, device=self.first.device)
+        return belongs.index_fill(0, torch.where(inside, rows, N).flatten(), True)[:-1]
 
 
 def as_array(values: Tensor) -> NDArray[Any]:

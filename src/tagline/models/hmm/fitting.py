@@ -30,6 +30,7 @@ from tagline.models.hmm.resuming import SEARCH, Search, arrays_of, facts_of, res
 from tagline.models.hmm.specification import Fitting, check_priors
 from tagline.models.hmm.states import read_states
 from tagline.models.sizes import warn_of_cost
+from tagline.models.views import reason_in_words
 from tagline.training.iteration import Step
 from tagline.training.run import Run, Trained
 
@@ -105,8 +106,19 @@ def fit_hmm(
 
 
 def warn_unconverged(hmm: HMM, fitted: FittedHMM) -> None:
-    """Warn the caller of `fit` where EM was ended by a limit; a tolerance below 0 asks for just so many steps."""
+    """Warn the caller of `fit` where EM ended without having converged; a tolerance below 0 asks for so many steps."""
     setting = {"max_iterations": "max_iterations", "time budget": "max_seconds"}.get(fitted.training.reason)
+    if fitted.training.reason.startswith("fell"):
+        text = message(
+            "min_variance: EM of {num_states} states had not converged after {steps} steps, when it {reason}; the "
+            "parameters before are kept: lower floors such as min_variance, or begin elsewhere with another "
+            "random_state",
+            num_states=fitted.parameters.num_states,
+            steps=len(fitted.history),
+            reason=reason_in_words(fitted.training.reason),
+        )
+        warnings.warn(text, ConvergenceWarning, stacklevel=3)
+        return
     if setting is None or not fitted.history or hmm.tolerance < 0:
         return
     rose = ""
@@ -131,7 +143,9 @@ def warn_unconverged(hmm: HMM, fitted: FittedHMM) -> None:
 def _counted(how: Fitting, lesson: ObservedLesson, run: Run) -> HMMParameters:
     """Count states, which are all known."""
     assert lesson.states is not None
-    begun = _begun(how, lesson, np.random.default_rng(how.seed), counted=True)
+    size = None if lesson.symbols is None else len(lesson.symbols)
+    random = np.random.default_rng(how.seed)
+    begun = how.begun(lesson.observed.values, size, len(lesson.labels), random, True)
     counts = StateCounts.of(lesson.states, lesson.observed.offsets, len(lesson.labels))
     start, transitions = counted_chain(counts, lesson.topology, how.smoothing)
     emission = counted_emission(begun, lesson.observed.values, lesson.states, how.smoothing)
@@ -146,11 +160,6 @@ def note_counts(run: Run, parameters: HMMParameters, objective: float) -> None:
     metrics = {"active": parameters.num_parameters(), "evaluations": 1, "step": None}
     asked = run.record(Step(1, objective, metrics=metrics), lambda: arrays_of(parameters))
     run.reason = "callback" if asked else "counted"
-
-
-def _begun(how: Fitting, lesson: ObservedLesson, random: np.random.Generator, counted: bool = False) -> Any:
-    size = None if lesson.symbols is None else len(lesson.symbols)
-    return how.begun(lesson.observed.values, size, len(lesson.labels), random, counted)
 
 
 def searched(
@@ -187,7 +196,8 @@ def searched(
 def _start(how: Fitting, lesson: ObservedLesson, random: np.random.Generator) -> HMMParameters:
     """A random start, or what the known states show."""
     start, transitions = random_chain(lesson.topology, random)
-    emission = _begun(how, lesson, random)
+    size = None if lesson.symbols is None else len(lesson.symbols)
+    emission = how.begun(lesson.observed.values, size, len(lesson.labels), random)
     if lesson.states is not None and (lesson.states >= 0).any():
         seen = replace(how.smoothing, name="add-k", k=max(how.smoothing.k, LEAST))
         counts = StateCounts.of(lesson.states, lesson.observed.offsets, len(lesson.labels))

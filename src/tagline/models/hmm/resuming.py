@@ -73,6 +73,10 @@ def restored(state: State, like: HMMParameters, starts: int, random: np.random.G
             part = state.part(name)
             history, parameters = tuple(log_of(part)), parameters_of(part.part("parameters"), like)
             reason = part.value("reason", str)
+            if not history:
+                raise StorageError(
+                    "{source}: expected at least one pass, got none; {damaged}", source=state.source, damaged=DAMAGED
+                )
             ends[name] = Trained(parameters, part.value("objective", float), reason, history, best=len(history))
     return Search(number, revivals, ends.get("inner"), ends.get("best"))
 

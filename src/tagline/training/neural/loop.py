@@ -193,8 +193,11 @@ class Epochs(Algorithm):
         state = checkpoints.network_state(self.steps)
         return State({**state.values, "epoch": self.epoch, "step": self.step, "training": training}, state.arrays)
 
+    def passes_in(self, state: State) -> int:
+        return checkpoints.counted(state, "epoch", 1, self.descent.epochs + 1) - 1
+
     def load_state(self, state: State) -> None:
-        epoch = checkpoints.counted(state, "epoch", 1, self.descent.epochs + 1)
+        epoch = self.passes_in(state) + 1
         step = checkpoints.counted(state, "step", 0, len(self.task.lengths))
         training = max(state.value("training", float), 0.0)
         checkpoints.restore_network(state, self.steps)
