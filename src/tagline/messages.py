@@ -134,6 +134,15 @@ def in_english(value: Any) -> Any:
     return [in_english(part) for part in value] if isinstance(value, list | tuple) else value
 
 
+def cells(text: str) -> int:
+    """Count the columns of a terminal that a text takes; a Chinese character has two.
+
+    >>> cells("CRF"), cells("标注，")
+    (3, 6)
+    """
+    return len(text) + sum(sign > "\u2e80" for sign in text)
+
+
 def _filled(template: str, fields: Mapping[Field, str] | None) -> str:
     return _with_fields(_translated(template), fields)
 

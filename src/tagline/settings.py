@@ -127,13 +127,9 @@ class Declared:
         elif self.type is float:
             limits = {"least": setting.least, "above": setting.above, "most": resolved(setting.most)}
             open_ended = limits["most"] == math.inf and math.isfinite(setting.least)
-            wanted = (
-                message(
-                    "a number of {least:g} or more{optional}", least=setting.least, optional=", or None" * self.optional
-                )
-                if open_ended
-                else ""
-            )
+            wanted = message("a number of {least:g} or more", least=setting.least) if open_ended else message("")
+            if open_ended and self.optional:
+                wanted = message("{words}, or None", words=wanted)
             check_number(place, value, **limits, optional=self.optional, wanted=wanted)
 
     def read(self, value: Any, place: str = "") -> Any:
@@ -228,14 +224,14 @@ class Clash:
                 if other is None
                 else message("beside {beside}{shown}", beside=beside, shown=shown)
             )
-        expected = self.expected or ("none" if flags else repr(known[self.name].default))
+        expected = self.expected or message("none") if flags else repr(known[self.name].default)
         raise InputError(
             "{name}: expected {expected} {place}, got {value}; {reason}",
             name=name,
             expected=expected,
             place=place,
             value=shown_value(value),
-            reason=self.reason,
+            reason=message(self.reason),
         )
 
 

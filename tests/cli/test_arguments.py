@@ -15,8 +15,8 @@ import pytest
 from tagline.cli.app import COMMANDS, CommandLine, command_named
 from tagline.cli.arguments import Argument, Named, Option, argument, command_of, option
 from tagline.cli.foreign import TOOLS
-from tagline.cli.usage import cells, show_help, wrapped
-from tagline.messages import use
+from tagline.cli.usage import show_help, wrapped
+from tagline.messages import cells, use
 
 from .commands import tagline
 

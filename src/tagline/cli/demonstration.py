@@ -69,8 +69,23 @@ def show(keep: str | None = None, console: Console | None = None) -> None:
     template = load_set(TEMPLATE)
     model = CRF(template, c2=C2, algorithm=Auto(delta=DELTA)).fit(train)
     took = duration(time.perf_counter() - begun)
-    _print(out, f"{took}, {len(model.training_log_)} passes, {len(model.parameters_.weights):,} weights")
-    _print(out, f"features: the ready-made template {TEMPLATE}; tags: {', '.join(model.labels_)}")
+    _print(
+        out,
+        message(
+            "{took}, {num_training_log} passes, {num_weights:,} weights",
+            took=took,
+            num_training_log=len(model.training_log_),
+            num_weights=len(model.parameters_.weights),
+        ),
+    )
+    _print(
+        out,
+        message(
+            "features: the ready-made template {template}; tags: {labels}",
+            template=TEMPLATE,
+            labels=", ".join(model.labels_),
+        ),
+    )
 
     _title(out, message("Scores on {test} unseen sentences, all of whose names are unseen too", test=TEST))
     for line in score_lines(evaluate(test, model.predict(test))):
@@ -114,10 +129,12 @@ def coloured(sentence: Sentence, labelling: ShownLabelling) -> Text:
 def _advice(keep: str | None) -> list[str]:
     if keep is None:
         return [
-            "tagline demo --keep FOLDER     leaves the corpus and the model there, to try the other commands on",
-            "tagline demo --serve           opens a page on this model in a browser",
-            "tagline serve -m MODEL         answers other programs by HTTP, with that page",
-            "tagline train --help           trains on your own sentences: a token and its tag a line",
+            message(
+                "tagline demo --keep FOLDER     leaves the corpus and the model there, to try the other commands on"
+            ),
+            message("tagline demo --serve           opens a page on this model in a browser"),
+            message("tagline serve -m MODEL         answers other programs by HTTP, with that page"),
+            message("tagline train --help           trains on your own sentences: a token and its tag a line"),
         ]
     return [
         f"tagline tag -m {keep}/model.tagline {keep}/test.txt | tagline eval -",

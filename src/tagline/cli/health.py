@@ -12,6 +12,7 @@ from typing import Any
 import tagline
 from tagline import compiled
 from tagline.errors import TaglineError
+from tagline.messages import message
 from tagline.models.registry import is_installed
 
 BASE = ("numpy", "scikit-learn", "rich", "click")
@@ -29,7 +30,7 @@ VARIABLES = (
     *("SOURCE_DATE_EPOCH", "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES"),
     *("TRITON_INTERPRET", "HF_HOME", "HF_HUB_OFFLINE", "NO_COLOR", "LANG", "LC_ALL"),
 )
-REBUILD = "pip install . in the source tree builds it"
+REBUILD = message("pip install . in the source tree builds it")
 
 
 @dataclass(frozen=True)
@@ -70,36 +71,40 @@ class Health:
 
     def short(self) -> str:
         """Write which engine answers, on which instruction set and how many threads."""
-        variants = ", ".join(self.cpus) or "none"
+        variants = ", ".join(self.cpus) or message("none")
         return "".join(
             [
-                f"version  {self.version}\n",
-                f"engine   {self.engine}\n",
-                f"cpu      {self.cpu or 'no compiled core'} (this processor runs: {variants}; TAGLINE_CPU chooses)\n",
-                f"threads  {self.threads} (TAGLINE_THREADS chooses)\n",
+                message("version  {version}\n", version=self.version),
+                message("engine   {engine}\n", engine=self.engine),
+                message(
+                    "cpu      {cpu} (this processor runs: {variants}; TAGLINE_CPU chooses)\n",
+                    cpu=self.cpu or message("no compiled core"),
+                    variants=variants,
+                ),
+                message("threads  {threads} (TAGLINE_THREADS chooses)\n", threads=self.threads),
             ]
         )
 
     def text(self) -> str:
         """Write everything, a line a fact."""
-        lines = [
-            f"python   {self.python}",
-            f"system   {self.system}, {self.cores} cores",
-            f"gpu      {self.gpu or 'none'}",
+        lines: list[str] = [
+            message("python   {python}", python=self.python),
+            message("system   {system}, {cores} cores", system=self.system, cores=self.cores),
+            message("gpu      {gpu}", gpu=self.gpu or message("none")),
         ]
-        lines += ["", "packages"]
+        lines += ["", message("packages")]
         width = max(map(len, self.packages))
-        lines += [f"  {name:{width}}  {found or 'not installed'}" for name, found in self.packages.items()]
+        lines += [f"  {name:{width}}  {found or message('not installed')}" for name, found in self.packages.items()]
         if self.extras:
             lines += [
                 "",
-                "extras that can be installed",
+                message("extras that can be installed"),
                 *(f"  {name:{width}}  {line}" for name, line in self.extras.items()),
             ]
         if self.environment:
-            lines += ["", "environment", *(f"  {name}={value}" for name, value in self.environment.items())]
-        lines += ["", *(f"problem: {problem}" for problem in self.problems or ())]
-        lines += [] if self.problems else ["no problem found"]
+            lines += ["", message("environment"), *(f"  {name}={value}" for name, value in self.environment.items())]
+        lines += ["", *(message("problem: {problem}", problem=problem) for problem in self.problems or ())]
+        lines += [] if self.problems else [message("no problem found")]
         return self.short() + "\n".join(lines) + "\n"
 
 
@@ -121,7 +126,7 @@ def examine(*, gpu: bool = True) -> Health:
             return None
 
     if compiled.core is None:
-        problems.append(f"core: the compiled core is missing, so that all is slow; {REBUILD}")
+        problems.append(message("core: the compiled core is missing, so that all is slow; {rebuild}", rebuild=REBUILD))
     packages = {name: _version(name) for names in (BASE, *EXTRAS.values(), BESIDE) for name in names}
     missing = {extra: [name for name in names if packages[name] is None] for extra, names in EXTRAS.items()}
     return Health(
@@ -153,7 +158,7 @@ def _version(package: str) -> str | None:
     try:
         return version(package)
     except PackageNotFoundError:
-        return "unknown version" if is_installed(package) else None
+        return message("unknown version") if is_installed(package) else None
 
 
 def _gpu(problems: list[str]) -> str | None:
@@ -164,7 +169,13 @@ def _gpu(problems: list[str]) -> str | None:
         return gpu_name()
     except Exception as error:  # whatever a broken installation raises
         if str(error) not in problems:  # a wrong environment stops the engine, too
-            problems.append(f"torch: expected it to be imported, got {type(error).__name__}: {error}; install it again")
+            problems.append(
+                message(
+                    "torch: expected it to be imported, got {type}: {error}; install it again",
+                    type=type(error).__name__,
+                    error=error,
+                )
+            )
         return None
 
 

@@ -97,11 +97,13 @@ def moved_options() -> dict[str, str]:
     moved: dict[str, str] = {}
     for kind in kinds().values():
         moved |= resolved(kind.settings).moved
+    flags = {f"--{name.replace('_', '-')}": text for name, text in moved.items()}
     return {
-        f"--{name.replace('_', '-')}": f"--{name.replace('_', '-')} is no option any more; {_as_option(text)}"
-        for name, text in moved.items()
+        flag: message("{flag} is no option any more; {instead}", flag=flag, instead=_as_option(text))
+        for flag, text in flags.items()
     }
 
 
 def _as_option(text: str) -> str:
-    return re.sub(r'(\w+)="(\S+?)"', r"--\1 \2", text).removesuffix(" (tagline.training has the classes)")
+    """Write what to do with options; where Python has classes does not matter then."""
+    return re.sub(r" ?[(（]tagline\.training [^)）]+[)）]$", "", re.sub(r'(\w+)="(\S+?)"', r"--\1 \2", str(text)))

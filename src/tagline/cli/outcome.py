@@ -10,8 +10,10 @@ from typing import Any
 from tagline.cli.progress import duration
 from tagline.cli.render import score_lines
 from tagline.evaluation.report import Report
+from tagline.messages import message
 from tagline.models.contract import Model, Summary
 from tagline.models.recipes import Recipe
+from tagline.models.views import reason_in_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,43 +81,59 @@ class Training:
 def report_lines(done: Training) -> list[str]:
     """Say how training ended, how good the model is, and what to try next."""
     summary = done.summary
-    lines = [*summary.training.get("notes", ())]
+    lines: list[str] = [*summary.training.get("notes", ())]
     if done.reason == "counted":
-        lines.append(f"counted, {duration(done.seconds)} in all")
+        lines.append(message("counted, {duration} in all", duration=duration(done.seconds)))
     else:
         passes = len(done.model.training_log_)
-        count = f"{passes} {done.recipe.noun if passes == 1 else done.recipe.plural}"
-        lines.append(f"stopped after {count}, {duration(done.seconds)} in all: {_reason(done)}")
+        noun, took = done.recipe.noun if passes == 1 else done.recipe.plural, duration(done.seconds)
+        lines.append(
+            message(
+                "stopped after {passes} {noun}, {took} in all: {reason}",
+                passes=passes,
+                noun=noun,
+                took=took,
+                reason=_reason(done),
+            )
+        )
     lines.append(summary.line())
     if done.dev is not None:
         lines += ["", *score_lines(done.dev), ""]
-    lines.append(f"saved {done.path} ({done.size / 1e6:.1f} MB)")
+    lines.append(message("saved {path} ({size:.1f} MB)", path=done.path, size=done.size / 1e6))
     if done.config is not None:
-        lines.append(f"saved {done.config}, its configuration")
+        lines.append(message("saved {config}, its configuration", config=done.config))
     return [*lines, *_advice(done)]
 
 
 def _reason(done: Training) -> str:
     words = {
-        "patience": "the dev score no longer rises",
-        "max_iterations": "--max-iterations is reached, before it had converged",
-        "time budget": "--max-seconds are over, before it had converged",
-        "interrupted": "interrupted; what was learned so far is kept",
-        "passes": "all passes are made",
-        "epochs": "all epochs are made",
-    }.get(done.reason, done.reason)
+        "patience": message("the dev score no longer rises"),
+        "max_iterations": message("--max-iterations is reached, before it had converged"),
+        "time budget": message("--max-seconds are over, before it had converged"),
+        "interrupted": message("interrupted; what was learned so far is kept"),
+        "passes": message("all passes are made"),
+        "epochs": message("all epochs are made"),
+    }.get(done.reason) or reason_in_words(done.reason)
     if (best := done.model.kept_pass_) is not None:
-        words += f"; {best.noun} {best.number} is kept, dev {100 * (best.dev_score or 0.0):.2f}"
+        return message(
+            "{words}; {noun} {number} is kept, dev {score:.2f}",
+            words=words,
+            noun=message(best.noun),
+            number=best.number,
+            score=100 * (best.dev_score or 0.0),
+        )
     return words
 
 
 def _advice(done: Training) -> list[str]:
     commands = [
-        (f"tagline tag -m {done.path} FILE", "tags a file"),
-        (f"tagline inspect {done.path}", "shows what was learned"),
+        (f"tagline tag -m {done.path} FILE", message("tags a file")),
+        (f"tagline inspect {done.path}", message("shows what was learned")),
     ]
     if done.dev is None:
-        why = "scores the model" if done.reason == "counted" else "scores each pass and keeps the best"
+        why = (
+            message("scores the model") if done.reason == "counted" else message("scores each pass and keeps the best")
+        )
         commands.append(("tagline train … --dev FILE", why))
     width = max(len(command) for command, _ in commands)
-    return ["next:", *(f"  {command:{width}}  {why}" for command, why in commands)]
+    return [message("next:"), *(f"  {command:{width}}  {why}" for command, why in commands)]

@@ -19,6 +19,7 @@ from tagline import compiled
 from tagline.drawing.coloured_spans import PALETTE, Mark, Piece, bracketed, cut, marked, shades
 from tagline.errors import InputError
 from tagline.evaluation.report import Report
+from tagline.messages import cells, message
 from tagline.models.answers import AnswerArrays
 from tagline.models.entities import Entity, Reading
 from tagline.readers.corpus import TOKEN, Corpus, Sentence
@@ -312,14 +313,22 @@ def score_lines(report: Report) -> list[str]:
     all           100.00  100.00  100.00       1
     """
     if report.spans is None:
-        return [f"accuracy {100 * report.tokens.accuracy:.2f} of {report.tokens.num_tokens:,} tokens"]
-    rows = [*report.spans.by_type.items(), ("all", report.spans.overall)]
+        return [
+            message(
+                "accuracy {accuracy:.2f} of {num_tokens:,} tokens",
+                accuracy=100 * report.tokens.accuracy,
+                num_tokens=report.tokens.num_tokens,
+            )
+        ]
+    rows = [*report.spans.by_type.items(), (message("all"), report.spans.overall)]
     if set(report.spans.by_type) == {""}:  # words have no types
-        rows = [("words", report.spans.overall)]
-    width = max(8, *(len(name) for name, _ in rows))
-    lines = [f"{'':{width}}   precision  recall      F1    gold"]
+        rows = [(message("words"), report.spans.overall)]
+    width = max(8, *(cells(name) for name, _ in rows))
+    head = message("precision  recall      F1    gold")
+    lines = [f"{'':{width}}   {head}"]
     for name, row in rows:
         figures = (100 * row.precision, 100 * row.recall, 100 * row.f1)
         shown = "  ".join([f"{figures[0]:9.2f}", f"{figures[1]:6.2f}", f"{figures[2]:6.2f}", f"{row.gold:6d}"])
-        lines.append(f"{name or '(no type)':{width}}   {shown}")
+        name = name or message("(no type)")
+        lines.append(f"{name}{' ' * (width - cells(name))}   {shown}")
     return lines

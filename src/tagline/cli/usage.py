@@ -12,7 +12,7 @@ from typing import TextIO
 import click
 
 from tagline.errors import visible
-from tagline.messages import message
+from tagline.messages import cells, message
 
 NARROW = 60  # a terminal with fewer columns has the texts of options below their names
 TITLE, NAME, ERROR = "1", "1;36", "1;31"
@@ -96,15 +96,6 @@ def complain(error: click.UsageError) -> None:
     said = f"{Page(sys.stderr).styled(f'{path}:', ERROR)} {visible(error.format_message())}"
     help = message("Try '{command} --help' for help.", command=path)
     print(error.ctx.get_usage(), said, help, sep="\n", file=sys.stderr, flush=True)
-
-
-def cells(text: str) -> int:
-    """Count the columns of a terminal that a text takes; a Chinese character has two.
-
-    >>> cells("CRF"), cells("标注，")
-    (3, 6)
-    """
-    return len(text) + sum(sign > "\u2e80" for sign in text)
 
 
 def wrapped(text: str, width: int) -> list[str]:

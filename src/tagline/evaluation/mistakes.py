@@ -126,7 +126,7 @@ class Mistakes(Readable):
 
     def text(self) -> str:
         """Return a table of counts, then the examples."""
-        lines = ["spans        gold  predicted"]
+        lines: list[str] = [message("spans        gold  predicted")]
         for kind in ("correct", *KINDS):
             counts = [str(side[kind]) if kind in side else "–" for side in (self.gold, self.predicted)]
             lines.append(f"{kind:<8}  {counts[0]:>7}  {counts[1]:>9}")

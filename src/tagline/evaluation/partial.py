@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from tagline.drawing.result_tables import Readable
 from tagline.evaluation.alignment import Labellings, align
 from tagline.evaluation.matching import AUTO, SpanPair, pair_spans
+from tagline.messages import message
 from tagline.types import BoolArray, IntArray
 
 
@@ -86,7 +87,7 @@ class PartialScores(Readable):
 
     def text(self) -> str:
         """Return a table of the views."""
-        lines = ["match      precision   recall      F1"]
+        lines: list[str] = [message("match      precision   recall      F1")]
         for name, score in self:
             p, r, f = 100 * score.precision, 100 * score.recall, 100 * score.f1
             lines.append(f"{name:<9}  {p:8.2f}%  {r:6.2f}%  {f:6.2f}")

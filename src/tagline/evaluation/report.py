@@ -25,7 +25,7 @@ from tagline.evaluation.segmentation import SegmentationScores, segmentation_of
 from tagline.evaluation.significance import Comparison, Interval, bootstrap_interval, compare
 from tagline.evaluation.span_scores import SpanScores, spans_of
 from tagline.evaluation.token_scores import TokenScores, tokens_of
-from tagline.messages import in_english, message
+from tagline.messages import cells, in_english, message
 from tagline.readers.words import SCHEME
 
 SEGMENTATION_RULE = f"{CONLLEVAL}:{SCHEME}"
@@ -67,22 +67,22 @@ class Report:
 
     def sections(self) -> list[tuple[str, str]]:
         """Return (title, text) of each part that there is, in the order of reading."""
-        parts: list[tuple[str, Any]] = [] if self.words is None else [("Words", self.words)]
+        parts: list[tuple[str, Any]] = [] if self.words is None else [(message("Words"), self.words)]
         if self.spans is not None and self.words is None:
-            parts.append((f"Spans (rule: {self.spans.rule})", self.spans))
+            parts.append((message("Spans (rule: {rule})", rule=self.spans.rule), self.spans))
         parts += [
-            ("Confidence", self.interval),
-            ("Comparison", self.comparison),
-            ("Partial matches", self.partial),
-            ("Mistakes", self.mistakes),
-            ("Tokens", self.tokens),
-            *((f"Calibration of {name}", curve) for name, curve in self.calibration.items()),
+            (message("Confidence"), self.interval),
+            (message("Comparison"), self.comparison),
+            (message("Partial matches"), self.partial),
+            (message("Mistakes"), self.mistakes),
+            (message("Tokens"), self.tokens),
+            *((message("Calibration of {name}", name=name), curve) for name, curve in self.calibration.items()),
         ]
         return [(title, part.text()) for title, part in parts if part is not None]
 
     def text(self) -> str:
         """Return all parts as text, each under its title."""
-        return "\n".join(f"{title}\n{'-' * len(title)}\n{text}" for title, text in self.sections())
+        return "\n".join(f"{title}\n{'-' * cells(title)}\n{text}" for title, text in self.sections())
 
     def __repr__(self) -> str:
         return f"Report({_headline(self)})"
@@ -90,7 +90,7 @@ class Report:
     def __str__(self) -> str:
         rows = _score_rows(self)
         width = max(8, *(len(name) for name, _ in rows))
-        lines = [_headline(self), f"{'':{width}}   precision  recall      F1    gold"]
+        lines = [_headline(self), f"{'':{width}}   {message('precision  recall      F1    gold')}"]
         for name, (precision, recall, f1, gold) in rows:
             lines.append(f"{name:{width}}   {precision:>9}  {recall:>6}  {f1:>6}  {gold:>6}")
         return "\n".join(lines)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tagline.drawing.result_tables import Readable
+from tagline.messages import message
 from tagline.models.files import plain_settings
 from tagline.models.provenance import log_line
 
@@ -61,25 +62,44 @@ class Comparison(Readable):
 
     def line(self) -> str:
         """Say in one line what there is."""
-        differences = f"{self.differing:,} of {self.compared:,} {self.unit} differ"
-        return f"{self.names[0]} and {self.names[1]}: {'no difference' if self.same else differences}"
+        return message(
+            "{first} and {second}: {difference}",
+            first=self.names[0],
+            second=self.names[1],
+            difference=message("no difference") if self.same else self._count(),
+        )
+
+    def _count(self) -> str:
+        return message(
+            "{differing:,} of {compared:,} {unit} differ",
+            differing=self.differing,
+            compared=self.compared,
+            unit=message(self.unit),
+        )
 
     def text(self) -> str:
         """Write it for people: a line for each difference."""
-        lines = [f"first   {self.names[0]}", f"second  {self.names[1]}"]
+        lines: list[str] = [
+            message("first   {names}", names=self.names[0]),
+            message("second  {names}", names=self.names[1]),
+        ]
         if self.same:
-            return "\n".join([*lines, "", "no difference"]) + "\n"
-        for title, changes in (("facts", self.facts), ("settings", self.settings)):
+            return "\n".join([*lines, "", message("no difference")]) + "\n"
+        for title, changes in ((message("facts"), self.facts), (message("settings"), self.settings)):
             if changes:
                 width = max(len(change.name) for change in changes)
                 lines += ["", title]
                 lines += [f"  {c.name:{width}}  {_shown(c.first)} → {_shown(c.second)}" for c in changes]
         if any(self.labels):
-            lines += ["", "labels"]
-            lines += [f"  only in the {place}: {' '.join(names)}" for place, names in self._sides() if names]
+            lines += ["", message("labels")]
+            lines += [
+                message("  only in the {place}: {names}", place=place, names=" ".join(names))
+                for place, names in self._sides()
+                if names
+            ]
         lines += [
             "",
-            f"{self.differing:,} of {self.compared:,} {self.unit} differ" + (", most" if self.weights else ""),
+            message("{difference}, most", difference=self._count()) if self.weights else self._count(),
         ]
         for change in self.weights:
             first, second = (0.0 if value is None else value for value in (change.first, change.second))
@@ -89,7 +109,7 @@ class Comparison(Readable):
         return "\n".join(lines) + "\n"
 
     def _sides(self) -> list[tuple[str, tuple[str, ...]]]:
-        return [("first", self.labels[0]), ("second", self.labels[1])]
+        return [(message("first"), self.labels[0]), (message("second"), self.labels[1])]
 
 
 def compare(first: Any, second: Any, names: tuple[str, str] = ("first", "second"), top: int = 10) -> Comparison:

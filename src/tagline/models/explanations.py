@@ -21,6 +21,7 @@ from tagline.chain.rivals import LabelLattice, Lattice, Stretch, rivals
 from tagline.drawing.result_tables import CELL, RULE, TABLE, Readable, table
 from tagline.errors import visible
 from tagline.features.templates.wording import legend_of
+from tagline.messages import message
 from tagline.types import Chain, FloatArray, IntArray
 
 Differences = Callable[[Stretch], Iterator["Contribution"]]
@@ -28,7 +29,6 @@ Differences = Callable[[Stretch], Iterator["Contribution"]]
 
 FOR, AGAINST = "#2f7fd0", "#d64545"  # read on white and on black
 MOST_TOKENS = 8  # of a sentence, in the repr of its explanation
-BEYOND = "the tokens before {} and after {}, where the rival differs too"
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,12 @@ class Contribution:
 
     def text(self) -> str:
         """Say it in words."""
-        labels = f"{' → '.join(self.labels)} rather than {' → '.join(self.rival)}"
-        what = {"state": self.name, "edge": f"{self.name} with {labels}", "transition": labels}
-        what |= {"input": f"the word {self.name}", "rest": self.name, "segment": self.name}
-        what |= {"normaliser": f"normaliser after {labels}"}
-        return what.get(self.kind, f"{self.kind} with {labels}")
+        labels = message("{labels} rather than {rival}", labels=" → ".join(self.labels), rival=" → ".join(self.rival))
+        with_labels = message("{name} with {labels}", name=self.name or self.kind, labels=labels)
+        what = {"state": self.name, "edge": with_labels, "transition": labels}
+        what |= {"input": message("the word {name}", name=self.name), "rest": self.name, "segment": self.name}
+        what |= {"normaliser": message("normaliser after {labels}", labels=labels)}
+        return what.get(self.kind, with_labels)
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,7 +90,13 @@ class TokenExplanation(Readable):
 
     def line(self) -> str:
         """Say in one line what there is."""
-        return f"{self.token}  {self.label} ({self.probability:.3f}), {self._beside()}"
+        return message(
+            "{token}  {label} ({probability:.3f}), {beside}",
+            token=self.token,
+            label=self.label,
+            probability=self.probability,
+            beside=self._beside(),
+        )
 
     def text(self, most: int = 5) -> str:
         """Write the label and what spoke most for and against it."""
@@ -100,16 +107,21 @@ class TokenExplanation(Readable):
         """Say what spoke most for and against the label, each with its amount, and sum the rest in one more."""
         out = []
         for term in self.contributions[:most]:
-            where = "" if term.token == self.position else f"  (token {term.token})"
+            where = "" if term.token == self.position else message("  (token {token})", token=term.token)
             out.append((term.amount, f"{term.text()}{where}"))
         if rest := self.contributions[most:]:
-            out.append((math.fsum(term.amount for term in rest), f"{len(rest)} more"))
+            out.append((math.fsum(term.amount for term in rest), message("{num_rest} more", num_rest=len(rest))))
         return out
 
     def _beside(self) -> str:
         if self.runner_up is None:
-            return "the only label that is allowed"
-        return f"not {self.runner_up} ({self.runner_up_probability:.3f}), by {self.margin:.3f}"
+            return message("the only label that is allowed")
+        return message(
+            "not {runner_up} ({runner_up_probability:.3f}), by {margin:.3f}",
+            runner_up=self.runner_up,
+            runner_up_probability=self.runner_up_probability,
+            margin=self.margin,
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -256,7 +268,11 @@ def explain_labelling(
         terms = list(rival.terms)
         if not rival.whole:
             told = math.fsum(term.amount for term in terms)
-            beyond = BEYOND.format(rival.tokens.start, rival.tokens.stop - 1)
+            beyond = message(
+                "the tokens before {start} and after {last}, where the rival differs too",
+                start=rival.tokens.start,
+                last=rival.tokens.stop - 1,
+            )
             terms.append(Contribution("rest", beyond, t, (name,), (labels[rival.label],), rival.margin - told))
         runner_up, share = labels[rival.label], float(nodes[t, rival.label])
         explained.append(TokenExplanation(tokens[t], t, name, probability, runner_up, share, ranked(terms)))

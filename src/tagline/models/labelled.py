@@ -207,7 +207,9 @@ def warn_of_forgotten(labelled: LabelledTokens, before: Iterable[str]) -> None:
         return
     kept = {_type_of(label) for label in used_labels(labelled)}  # B-LOC without I-LOC is chance
     if missing := sorted(label for label in before if _type_of(label) not in kept):
-        shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+        shown = ", ".join(missing[:5]) + (
+            message(" and {last} more", last=len(missing) - 5) if len(missing) > 5 else ""
+        )
         warn_of_data(
             "y: warm_start goes on with a model of the labels {shown}, which these sentences lack, so it will "
             "forget them; fit old and new sentences together (a CRF also has partial_fit, for a few new ones)",

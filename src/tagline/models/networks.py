@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+from tagline.messages import message
 from tagline.models.settings import (
     MODEL,
     Callbacks,
@@ -149,8 +150,8 @@ class TransformerSettings(NetworkSettings):
     """What a `TransformerCRF` may be told."""
 
     moved: ClassVar[Mapping[str, str]] = {
-        "layer_decay": "lower layers learn at the rate of the others; freeze= keeps them as they are",
-        "crf_rate": "transitions learn ten times as fast as the layer that scores labels: head_rate=",
+        "layer_decay": message("lower layers learn at the rate of the others; freeze= keeps them as they are"),
+        "crf_rate": message("transitions learn ten times as fast as the layer that scores labels: head_rate="),
     }
 
     encoder: Annotated[

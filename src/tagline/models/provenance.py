@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tagline.checks import shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.ragged import offsets_of
 from tagline.readers.corpus import TAG, Column, Corpus
 
@@ -57,11 +58,20 @@ def _short(value: float | None) -> float | None:
 def log_line(log: Sequence[Sequence[Any]]) -> str:
     """Say in one line how training went."""
     known = [row for row in log if row[1] is not None]
-    text = f"{log[-1][0]} passes" + (f", objective {known[0][1]:g} → {known[-1][1]:g}" if known else "")
+    text = message("{passes} passes", passes=log[-1][0])
+    if known:
+        text = message("{text}, objective {first:g} → {last:g}", text=text, first=known[0][1], last=known[-1][1])
     scores = [row for row in log if row[2] is not None]
     if scores:
         best = max(scores, key=lambda row: row[2])
-        text += f", dev {scores[0][2]:.4f} → {scores[-1][2]:.4f}, best {best[2]:.4f} after pass {best[0]}"
+        text = message(
+            "{text}, dev {first:.4f} → {last:.4f}, best {best:.4f} after pass {number}",
+            text=text,
+            first=scores[0][2],
+            last=scores[-1][2],
+            best=best[2],
+            number=best[0],
+        )
     return text
 
 

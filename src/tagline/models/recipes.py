@@ -45,7 +45,7 @@ class Recipe:
     """
 
     remote = True  # whether it learns from sentences that other processes hold
-    noun, plural = "pass", "passes"  # what one go over the sentences is called
+    noun, plural = message("pass"), message("passes")  # what one go over the sentences is called
     problems: tuple[str, ...] = ()
     dev_inputs: Mapping[str, Any] = MappingProxyType({})
 

@@ -10,6 +10,7 @@ import logging
 
 from tagline import compiled
 from tagline.errors import InputError
+from tagline.messages import message
 
 logger = logging.getLogger("tagline.training")
 
@@ -63,16 +64,22 @@ def warn_of_cost(tokens: int, labels: int, threads: int | None = None) -> None:
     seconds = tokens * labels**2 * PAIR_SECONDS / (threads or compiled.threads())
     if seconds > LONG_PASS:
         logger.warning(
-            "%s labels: a pass over %s tokens takes tokens x labels^2 steps, about %s, and training takes tens of "
-            "passes; fewer labels, fewer sentences, or a time limit (max_seconds) would help",
-            f"{labels:,}",
-            f"{tokens:,}",
-            _shown_time(seconds),
+            message(
+                "{labels:,} labels: a pass over {tokens:,} tokens takes tokens x labels^2 steps, about {time}, and "
+                "training takes tens of passes; fewer labels, fewer sentences, or a time limit (max_seconds) would "
+                "help",
+                labels=labels,
+                tokens=tokens,
+                time=_shown_time(seconds),
+            )
         )
 
 
 def _shown_time(seconds: float) -> str:
-    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} seconds"
+    if seconds >= 2 * 86_400:
+        return message("{count:.0f} days", count=seconds / 86_400)
+    if seconds >= 2 * 3_600:
+        return message("{count:.0f} hours", count=seconds / 3_600)
+    if seconds >= 2 * 60:
+        return message("{count:.0f} minutes", count=seconds / 60)
+    return message("{count:.0f} seconds", count=seconds)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tagline.checks import check_whole, is_listing, shown_value
 from tagline.drawing.result_tables import Readable
 from tagline.errors import InputError, visible
-from tagline.messages import message
+from tagline.messages import ENGLISH, cells, language, message
 from tagline.models.contract import Summary
 from tagline.models.provenance import log_line
 from tagline.training.certificate import relative_gap
@@ -124,10 +124,15 @@ class ModelView(Readable):
         parts = [self.summary.text()]
         for label, features in self.features.items():
             if features:
-                parts.append(f"\n{'probable words of' if self.logarithms else 'speaks for'} {label}\n")
+                title = message("speaks for {label}", label=label)
+                if self.logarithms:
+                    title = message("probable words of {label}", label=label)
+                parts.append(f"\n{title}\n")
                 parts += [f"{self._shown(feature.weight)}  {feature.attribute}\n" for feature in features]
-        most, least = ("probable", "improbable") if self.logarithms else ("most liked", "least liked")
-        for title, pairs in ((f"transitions {most}", self.transitions), (f"transitions {least}", self.avoided)):
+        titles = message("transitions most liked"), message("transitions least liked")
+        if self.logarithms:
+            titles = message("transitions probable"), message("transitions improbable")
+        for title, pairs in zip(titles, (self.transitions, self.avoided), strict=True):
             if pairs:
                 parts.append(f"\n{title}\n")
                 parts += [f"{self._shown(pair.weight)}  {pair.previous} → {pair.label}\n" for pair in pairs]
@@ -142,25 +147,88 @@ def training_lines(training: dict[str, Any]) -> list[str]:
     lines = []
     for name, value in training.items():
         if name == "user":
-            lines += [f"{'note':10}  {key}: {text}" for key, text in value.items()]
+            lines += [fact_line("note", f"{key}: {text}") for key, text in value.items()]
         elif name == "log":
-            lines.append(f"{name:10}  {log_line(value)}")
+            lines.append(fact_line(name, log_line(value)))
         elif name == "dev":
-            lines.append(f"{name:10}  {_scores({key: number for key, number in value.items() if key != 'types'})}")
-            lines += [f"{'dev':10}  {kind}: {_scores(scores)}" for kind, scores in value.get("types", {}).items()]
+            lines.append(fact_line(name, _scores({key: number for key, number in value.items() if key != "types"})))
+            lines += [fact_line("dev", f"{kind}: {_scores(scores)}") for kind, scores in value.get("types", {}).items()]
         elif value not in (None, []) and name != "gap":
-            lines.append(f"{'corpus' if name == 'fingerprint' else name:10}  {value}")
+            shown = reason_in_words(value) if name == "reason" else value
+            lines.append(fact_line("corpus" if name == "fingerprint" else name, shown))
             if name == "objective" and (gap := training.get("gap")) is not None:
-                lines.append(f"{'gap':10}  {gap:.4g}: {_proven(gap, value)}")
+                lines.append(fact_line("gap", message("{gap:.4g}: {proven}", gap=gap, proven=_proven(gap, value))))
     return lines
+
+
+_FACTS = {
+    "attributes": message("attributes"),
+    "clusters": message("clusters"),
+    "corpus": message("corpus"),
+    "date": message("date"),
+    "dev": message("dev"),
+    "dictionary": message("dictionary"),
+    "emission": message("emission"),
+    "endings": message("endings"),
+    "features": message("features"),
+    "gap": message("gap"),
+    "labels": message("labels"),
+    "log": message("log"),
+    "mentions": message("mentions"),
+    "model": message("model"),
+    "note": message("note"),
+    "notes": message("notes"),
+    "objective": message("objective"),
+    "parameters": message("parameters"),
+    "passes": message("passes"),
+    "reason": message("reason"),
+    "scheme": message("scheme"),
+    "seed": message("seed"),
+    "sentences": message("sentences"),
+    "stages": message("stages"),
+    "tokens": message("tokens"),
+    "trigrams": message("trigrams"),
+    "vectors": message("vectors"),
+    "version": message("version"),
+    "weights": message("weights"),
+    "words": message("words"),
+}
+
+
+def fact_line(name: str, value: object) -> str:
+    """Write a fact of a model under its name: ``labels      4: …``."""
+    shown = str(_FACTS.get(name, name))
+    return shown + " " * max(2, 12 - cells(shown)) + str(value)
+
+
+def reason_in_words(reason: str) -> str:
+    """Say why training ended, as model files have it; its figures are English alone."""
+    known = {
+        "callback": message("a callback ended it"),
+        "converged": message("converged"),
+        "counted": message("counted"),
+        "diverged": message("diverged"),
+        "epochs": message("all epochs are made"),
+        "fell": message("fell"),
+        "given": message("given"),
+        "interrupted": message("interrupted"),
+        "line search failed": message("line search failed"),
+        "made of an HMM": message("made of an HMM"),
+        "max_iterations": message("the largest number of passes is reached"),
+        "passes": message("all passes are made"),
+        "patience": message("the dev score no longer rises"),
+        "time budget": message("the time is over"),
+    }
+    word = reason.partition(":")[0].partition(" in pass")[0]
+    return known[word] if language() != ENGLISH and word in known else reason
 
 
 def _proven(gap: float, objective: float) -> str:
     """Say how close an objective is to its optimum at least."""
     within = relative_gap(gap, objective)
     if within is None or math.isinf(within):
-        return "the objective is at most this far from its optimum"
-    return f"the objective is proven to be within {100 * within:.2g} % of its optimum"
+        return message("the objective is at most this far from its optimum")
+    return message("the objective is proven to be within {within:.2g} % of its optimum", within=100 * within)
 
 
 def _scores(numbers: Mapping[str, Any]) -> str:
@@ -187,7 +255,7 @@ class ModelSummary(Readable):
 
     def lines(self) -> list[str]:
         """Write a line for each fact but those of training."""
-        return [f"labels      {len(self.labels)}: {' '.join(self.labels)}"]
+        return [fact_line("labels", f"{len(self.labels)}: {' '.join(self.labels)}")]
 
     def text(self) -> str:
         """Write a line for each fact."""

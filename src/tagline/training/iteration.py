@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -22,16 +22,16 @@ from tagline.messages import message
 from tagline.training.certificate import relative_gap
 from tagline.training.running.checkpoints import DAMAGED, State, is_sized
 
-_SHOWN = {
-    "gradient_norm": "gradient {:.2e}",
-    "gap": "gap {:.2e}",
-    "active": "active {}",
-    "step": "step {:.1e}",
-    "rate": "rate {:.1e}",
-    "evaluations": "evaluations {}",
-    "dev_score": "dev {:.4f}",
-    "tokens_per_second": "{:,.0f} tokens/s",
-    "seconds": "{:.1f} s",
+_SHOWN: dict[str, Callable[[Any], str]] = {
+    "gradient_norm": lambda x: message("gradient {x:.2e}", x=x),
+    "gap": lambda x: message("gap {x:.2e}", x=x),
+    "active": lambda x: message("active {x}", x=x),
+    "step": lambda x: message("step {x:.1e}", x=x),
+    "rate": lambda x: message("rate {x:.1e}", x=x),
+    "evaluations": lambda x: message("evaluations {x}", x=x),
+    "dev_score": lambda x: message("dev {x:.4f}", x=x),
+    "tokens_per_second": lambda x: message("{x:,.0f} tokens/s", x=x),
+    "seconds": lambda x: message("{x:.1f} s", x=x),
 }
 
 
@@ -110,10 +110,13 @@ class Step:
         ('objective 1010.00  within 1 %', 'loss 1.2500')
         """
         if self.lasting:
-            return f"loss {self.objective:.4f}"
+            return message("loss {loss:.4f}", loss=self.objective)
         within = self.relative_gap
-        proven = f"  within {100 * within:.2g} %" if within is not None and within < 1 else ""
-        return f"objective {self.objective:.2f}{proven}"
+        if within is None or within >= 1:
+            return message("objective {objective:.2f}", objective=self.objective)
+        return message(
+            "objective {objective:.2f}  within {within:.2g} %", objective=self.objective, within=100 * within
+        )
 
     def line(self) -> str:
         """Write it as one line of text.
@@ -124,11 +127,14 @@ class Step:
         '   7  loss 1.2500  gradient 2.50e+00  rate 1.0e-03  dev 0.9356  0.0 s'
         """
         numbers = self.numbers()
-        parts = [f"{self.number:4d}  {'loss' if self.lasting else 'objective'} {self.objective:.4f}"]
-        for name, form in _SHOWN.items():
+        objective = message("objective {objective:.4f}", objective=self.objective)
+        if self.lasting:
+            objective = message("loss {loss:.4f}", loss=self.objective)
+        parts = [f"{self.number:4d}  {objective}"]
+        for name, shown in _SHOWN.items():
             value = numbers.get(name)
             if value is not None and (name == "dev_score" or not math.isnan(value)):
-                parts.append(form.format(value))
+                parts.append(shown(value))
         return "  ".join(parts)
 
 

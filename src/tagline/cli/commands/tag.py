@@ -160,11 +160,5 @@ def command(
             if target is not None and not quiet:
                 meter.say(message("wrote {target}", target=target))
     if meter.skipped:
-        say(
-            message(
-                "skipped {skipped} broken sentence{value}",
-                skipped=meter.skipped,
-                value="s" if meter.skipped > 1 else "",
-            ),
-            err=True,
-        )
+        several = message("skipped {skipped} broken sentences", skipped=meter.skipped)
+        say(several if meter.skipped > 1 else message("skipped 1 broken sentence"), err=True)

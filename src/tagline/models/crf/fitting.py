@@ -16,6 +16,7 @@ from tagline.features.attributes import Features
 from tagline.features.knowledge import Knowledge
 from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import structure_of
+from tagline.messages import message
 from tagline.models.crf.chains import take_sentences
 from tagline.models.crf.compilation import CompiledCorpus, folder_beside
 from tagline.models.crf.extraction import Extraction
@@ -161,7 +162,10 @@ def fit_crf(
     template = extraction.template
     notes = () if template is None else template.notes
     if template is not None and template.has_edges and not crf.chained:
-        notes = (*notes, f"{type(crf).__name__} has no label pairs: the template's B lines are left out")
+        notes = (
+            *notes,
+            message("{type} has no label pairs: the template's B lines are left out", type=type(crf).__name__),
+        )
     training = TrainingFacts(
         seen,
         len(trained.history),

@@ -10,6 +10,7 @@ import numpy as np
 
 from tagline.checks import check_choice
 from tagline.features.lexicons.dictionaries import Dictionary
+from tagline.messages import message
 from tagline.models.crf.extraction import Extraction
 from tagline.models.crf.parameters import Parameters
 from tagline.models.crf.tables import weight_rows, with_rows
@@ -20,6 +21,7 @@ from tagline.models.views import (
     ModelView,
     TransitionWeight,
     chosen_labels,
+    fact_line,
     top_places,
 )
 from tagline.models.weight_tables import WeightRow, as_row, read_rows, write_rows
@@ -63,22 +65,35 @@ class CRFSummary(ModelSummary):
 
     def line(self) -> str:
         """Say in one line what there is."""
-        return (
-            f"{len(self.labels)} labels ({self.scheme or 'no tag scheme'}), {self.attributes:,} attributes, "
-            f"{sum(self.weights.values()):,} weights, {self.active:,} of them not 0"
+        return message(
+            "{labels} labels ({scheme}), {attributes:,} attributes, {weights:,} weights, {active:,} of them not 0",
+            labels=len(self.labels),
+            scheme=self.scheme or message("no tag scheme"),
+            attributes=self.attributes,
+            weights=sum(self.weights.values()),
+            active=self.active,
         )
 
     def lines(self) -> list[str]:
         """Write a line for each fact but those of training."""
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.weights.items() if count)
+        attributes: object = self.attributes
+        if self.edge_attributes:
+            attributes = message("{count} and {edges} of edges", count=self.attributes, edges=self.edge_attributes)
+        weights = message(
+            "{count} ({kinds}), {active} of them not 0, the largest {largest:.4f}",
+            count=sum(self.weights.values()),
+            kinds=kinds or message("none"),
+            active=self.active,
+            largest=self.largest,
+        )
         return [
             *super().lines(),
-            f"scheme      {self.scheme or 'none: every label may follow every other'}",
-            f"features    {self.features}",
-            *(f"{name:10}  {words}" for name, words in self.knowledge.items()),
-            f"attributes  {self.attributes}" + f" and {self.edge_attributes} of edges" * bool(self.edge_attributes),
-            f"weights     {sum(self.weights.values())} ({kinds or 'none'}), {self.active} of them not 0, the largest "
-            f"{self.largest:.4f}",
+            fact_line("scheme", self.scheme or message("none: every label may follow every other")),
+            fact_line("features", self.features),
+            *(fact_line(name, words) for name, words in self.knowledge.items()),
+            fact_line("attributes", attributes),
+            fact_line("weights", weights),
         ]
 
 
@@ -213,12 +228,18 @@ class CRFViews:
 
 def described(extraction: Extraction) -> str:
     """Say in words where features come from."""
-    words = "given by the caller"
+    words = message("given by the caller")
     if extraction.template is not None:
-        words = f"template {extraction.template.source}, {len(extraction.template.lines)} lines"
+        template = extraction.template
+        words = message("template {name}, {count} lines", name=template.source, count=len(template.lines))
     elif extraction.function is not None:
-        words = f"function {getattr(extraction.function, '__qualname__', extraction.function)}"
-    return words if extraction.hash_bits is None else f"{words}, hashed to {extraction.hash_bits} bits"
+        name = getattr(extraction.function, "__qualname__", extraction.function)
+        words = message("function {name}", name=name)
+    return (
+        words
+        if extraction.hash_bits is None
+        else message("{words}, hashed to {hash_bits} bits", words=words, hash_bits=extraction.hash_bits)
+    )
 
 
 def told(extraction: Extraction, first: CRFTagger | None = None) -> dict[str, str]:
@@ -229,14 +250,23 @@ def told(extraction: Extraction, first: CRFTagger | None = None) -> dict[str, st
     """
     knowledge, template, words = extraction.knowledge, extraction.template, {}
     if knowledge.clusters:
-        words["clusters"] = ", ".join(f"{len(table.names):,} of {len(table):,} words" for table in knowledge.clusters)
+        words["clusters"] = ", ".join(
+            message("{names:,} of {words:,} words", names=len(table.names), words=len(table))
+            for table in knowledge.clusters
+        )
     if (vectors := knowledge.vectors) is not None:
-        words["vectors"] = f"{vectors.size} numbers for each of {len(vectors.words):,} words"
+        words["vectors"] = message(
+            "{size} numbers for each of {num_words:,} words", size=vectors.size, num_words=len(vectors.words)
+        )
     words |= phrases_told(extraction.dictionary)
     if template is not None and template.num_mentions:
-        words["mentions"] = f"up to {template.num_mentions} others of a word in its document"
+        words["mentions"] = message(
+            "up to {num_mentions} others of a word in its document", num_mentions=template.num_mentions
+        )
     if first is not None:
-        words["stages"] = f"2, the first of {first.parameters_.structure.num_attributes:,} attributes"
+        words["stages"] = message(
+            "2, the first of {num_attributes:,} attributes", num_attributes=first.parameters_.structure.num_attributes
+        )
     return words
 
 
@@ -244,7 +274,14 @@ def phrases_told(dictionary: Dictionary | None) -> dict[str, str]:
     """Say in words which phrases a model was told."""
     if dictionary is None:
         return {}
-    return {"dictionary": f"{len(dictionary):,} phrases, types {', '.join(dictionary.types)}, {dictionary.priority}"}
+    return {
+        "dictionary": message(
+            "{num_dictionary:,} phrases, types {types}, {priority}",
+            num_dictionary=len(dictionary),
+            types=", ".join(dictionary.types),
+            priority=dictionary.priority,
+        )
+    }
 
 
 def summary_of(parameters: Parameters, features: str, training: dict[str, Any]) -> CRFSummary:

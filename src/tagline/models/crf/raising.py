@@ -24,6 +24,7 @@ from tagline.chain import constrain
 from tagline.errors import TrainingError
 from tagline.features.attributes import Features
 from tagline.features.weights import Scorer, observed_triples
+from tagline.messages import message
 from tagline.models.crf.chains import feature_chains, take_sentences
 from tagline.models.crf.frequencies import without_rare
 from tagline.models.crf.parameters import Parameters
@@ -157,7 +158,9 @@ class FirstOrder:
             scorer = Scorer(self.start.structure, weights, self.start.rules)
             kept[take_rows(features.offsets, held)[1]] = kept_labels(pruner, scorer, some, theirs)
         known = bool((targets.labels >= 0).all())
-        note = f"second order: {pruner.report(L, known)}" + ", which training keeps" * known
+        note = message("second order: {report}", report=pruner.report(L, known).in_words())
+        if known:
+            note = message("{note}, which training keeps", note=note)
         return first, kept, note
 
 

@@ -21,6 +21,7 @@ from tagline.chain.second_order import SecondOrderChain, Triples
 from tagline.chain.second_order.dispatch import log_counts
 from tagline.chain.second_order.rivals import PairLattice, SecondOrderScores
 from tagline.features.attributes import Features
+from tagline.messages import Message, message
 from tagline.models.crf.explaining import Weights
 from tagline.models.crf.parameters import Parameters
 from tagline.models.entities import FoundSpans, Reading
@@ -117,10 +118,25 @@ class Pruning:
     gold_pruned: int | None = None
 
     def __str__(self) -> str:
-        gold = "" if self.gold_pruned is None else f", and {self.gold_pruned:,} of {self.tokens:,} gold labels"
-        return (
-            f"labels below {self.threshold:g} are pruned: {self.kept:.2f} of {self.labels} are left to a token, "
-            f"{100 * self.lost:.2g} % of the probability is lost{gold}"
+        return str(self.in_words())
+
+    def in_words(self) -> Message:
+        """Say it."""
+        words = message(
+            "labels below {threshold:g} are pruned: {kept:.2f} of {labels} are left to a token, {lost:.2g} % of the "
+            "probability is lost",
+            threshold=self.threshold,
+            kept=self.kept,
+            labels=self.labels,
+            lost=100 * self.lost,
+        )
+        if self.gold_pruned is None:
+            return words
+        return message(
+            "{words}, and {pruned:,} of {tokens:,} gold labels",
+            words=words,
+            pruned=self.gold_pruned,
+            tokens=self.tokens,
         )
 
 

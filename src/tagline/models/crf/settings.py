@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Any
 
+from tagline.messages import message
 from tagline.models.settings import (
     C1,
     C2,
@@ -38,18 +39,22 @@ if TYPE_CHECKING:
 
 
 def _moved(name: str, *algorithms: str) -> str:
-    written = " or ".join(f'algorithm="{algorithm}:{name}=…"' for algorithm in algorithms)
-    return f"it belongs to the algorithm: {written} (tagline.training has the classes)"
+    written = message(" or ").join(f'algorithm="{algorithm}:{name}=…"' for algorithm in algorithms)
+    return message("it belongs to the algorithm: {written} (tagline.training has the classes)", written=written)
 
 
 MOVED = {
     **{name: _moved(name, "auto", "lbfgs") for name in ("memory", "epsilon", "period", "delta")},
     "passes": _moved("passes", "auto", "sgd"),
-    "options": 'they belong to the algorithm: algorithm="sgd:rate=0.1" (tagline.training has the classes)',
-    "precision": "numbers are float64 for up to 5,000 tokens and with tolerance=1e-6 or less, else float32",
-    "edge_pairs": "edge attributes are crossed with the label pairs of the training sentences, or with all: "
-    "all_possible_transitions=True",
-    "vector_scale": "scale the numbers themselves: vectors=WordVectors.of(file, scale) of tagline.features.vectors",
+    "options": message('they belong to the algorithm: algorithm="sgd:rate=0.1" (tagline.training has the classes)'),
+    "precision": message("numbers are float64 for up to 5,000 tokens and with tolerance=1e-6 or less, else float32"),
+    "edge_pairs": message(
+        "edge attributes are crossed with the label pairs of the training sentences, or with all: "
+        "all_possible_transitions=True"
+    ),
+    "vector_scale": message(
+        "scale the numbers themselves: vectors=WordVectors.of(file, scale) of tagline.features.vectors"
+    ),
 }
 
 
@@ -71,7 +76,7 @@ def _without(penalty: str) -> Clash:
         lambda value: value not in usual,
         "algorithm",
         lambda value: penalty not in algorithm_of(value).penalties,
-        f"it has no such penalty; algorithms that have it: {able}",
+        message("it has no such penalty; algorithms that have it: {able}", able=able),
         expected="0",
     )
 
@@ -208,15 +213,18 @@ class CRFSettings(Settings):
             "order",
             2,
             "it does not learn label triples",
-            expected=f"one of {_able('triples')}",
+            expected=message("one of {names}", names=_able("triples")),
         ),
         Clash(
             "tolerance",
             lambda value: value is not None,
             "algorithm",
             lambda value: not algorithm_of(value).proves,
-            f"its passes know no gradient of the whole objective; algorithms that prove how far the optimum is: "
-            f"{_able('proves')}",
+            message(
+                "its passes know no gradient of the whole objective; algorithms that prove how far the optimum is: "
+                "{able}",
+                able=_able("proves"),
+            ),
         ),
         Clash(
             "tolerance",
@@ -241,7 +249,7 @@ class CRFSettings(Settings):
             "stages",
             2,
             "its matches would be features of both stages",
-            expected='priority "over" or "under"',
+            expected=message('priority "over" or "under"'),
         ),
     )
 
@@ -261,7 +269,7 @@ MEMM_CLASHES = (
         "",
         None,
         "it learns whole labellings; use a CRF for it",
-        expected=f"one of {_able('local')}",
+        expected=message("one of {names}", names=_able("local")),
     ),
 )
 """What models refuse that are normalised at each token, after the label before it."""

@@ -25,6 +25,7 @@ from tagline.features.templates.wording import legend, meanings
 from tagline.features.vectors import VectorScorer
 from tagline.features.weights import Scorer
 from tagline.features.word_scores import NumberedTemplate, WordScorer
+from tagline.messages import message
 from tagline.models.answers import ChainModel
 from tagline.models.contract import Input
 from tagline.models.crf.chains import feature_chains, word_chains
@@ -122,7 +123,9 @@ class CRFTagger(ChainModel):
         template, dictionary = self._extraction.template, self._extraction.dictionary
         if template is None:
             return Input(
-                refusal="expected a model that was trained with a template, got one whose features a program makes"
+                refusal=message(
+                    "expected a model that was trained with a template, got one whose features a program makes"
+                )
             )
         matches = dictionary is not None and dictionary.priority == "feature"
         by_character = template.source.removesuffix(".txt") in BY_CHARACTER

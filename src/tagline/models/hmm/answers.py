@@ -244,8 +244,14 @@ class HMMAnswers(ChainModel):
         family, columns = self._fitted().emission.family, self._fitted().layout.columns
         if columns:
             named = ", ".join(columns)
-            return Input(refusal=f"expected a .csv or .tsv file with the columns {named}, as in training, got another")
-        return Input(refusal=f"expected a model that emits words, got {family} emissions of numbers")
+            return Input(
+                refusal=message(
+                    "expected a .csv or .tsv file with the columns {named}, as in training, got another", named=named
+                )
+            )
+        return Input(
+            refusal=message("expected a model that emits words, got {family} emissions of numbers", family=family)
+        )
 
     @property
     def scheme_name(self) -> str | None:

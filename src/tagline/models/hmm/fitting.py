@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped
 
 from tagline import chain as engine
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.files import TrainingFacts
 from tagline.models.hmm.baum_welch import Problem, learn, random_chain
 from tagline.models.hmm.counting import StateCounts, counted_chain, counted_emission
@@ -29,6 +30,7 @@ from tagline.models.hmm.resuming import SEARCH, Search, arrays_of, facts_of, res
 from tagline.models.hmm.specification import Fitting, check_priors
 from tagline.models.hmm.states import read_states
 from tagline.models.sizes import warn_of_cost
+from tagline.models.views import reason_in_words
 from tagline.training.iteration import Step
 from tagline.training.run import Run, Trained
 
@@ -107,27 +109,35 @@ def warn_unconverged(hmm: HMM, fitted: FittedHMM) -> None:
     """Warn the caller of `fit` where EM ended without having converged; a tolerance below 0 asks for so many steps."""
     setting = {"max_iterations": "max_iterations", "time budget": "max_seconds"}.get(fitted.training.reason)
     if fitted.training.reason.startswith("fell"):
-        warnings.warn(
-            f"min_variance: EM of {fitted.parameters.num_states} states had not converged after {len(fitted.history)} "
-            f"steps, when it {fitted.training.reason}; the parameters before are kept: lower floors such as "
-            "min_variance, or begin elsewhere with another random_state",
-            ConvergenceWarning,
-            stacklevel=3,
+        text = message(
+            "min_variance: EM of {num_states} states had not converged after {steps} steps, when it {reason}; the "
+            "parameters before are kept: lower floors such as min_variance, or begin elsewhere with another "
+            "random_state",
+            num_states=fitted.parameters.num_states,
+            steps=len(fitted.history),
+            reason=reason_in_words(fitted.training.reason),
         )
+        warnings.warn(text, ConvergenceWarning, stacklevel=3)
         return
     if setting is None or not fitted.history or hmm.tolerance < 0:
         return
     rose = ""
     if len(fitted.history) > 1:
-        gain = fitted.history[-1].objective - fitted.history[-2].objective
-        rose = f"; its last step raised the objective by {gain:.4g}, and tolerance is {hmm.tolerance:g}"
-    warnings.warn(
-        f"{setting}: EM of {fitted.parameters.num_states} states had not converged after "
-        f"{len(fitted.history)} steps, when {setting}={getattr(hmm, setting)} ended it{rose}; raise {setting} or "
-        "tolerance",
-        ConvergenceWarning,
-        stacklevel=3,
+        rose = message(
+            "; its last step raised the objective by {gain:.4g}, and tolerance is {tolerance:g}",
+            gain=fitted.history[-1].objective - fitted.history[-2].objective,
+            tolerance=hmm.tolerance,
+        )
+    text = message(
+        "{setting}: EM of {num_states} states had not converged after {steps} steps, when {setting}={value} ended "
+        "it{rose}; raise {setting} or tolerance",
+        setting=setting,
+        num_states=fitted.parameters.num_states,
+        steps=len(fitted.history),
+        value=getattr(hmm, setting),
+        rose=rose,
     )
+    warnings.warn(text, ConvergenceWarning, stacklevel=3)
 
 
 def _counted(how: Fitting, lesson: ObservedLesson, run: Run) -> HMMParameters:

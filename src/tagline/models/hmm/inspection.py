@@ -19,6 +19,7 @@ from tagline.models.views import (
     ModelView,
     TransitionWeight,
     chosen_labels,
+    fact_line,
     top_places,
     top_transitions,
 )
@@ -53,17 +54,32 @@ class HMMSummary(ModelSummary):
 
     def line(self) -> str:
         """Say in one line what there is."""
-        known = "" if self.symbols is None else f"{self.symbols:,} symbols, "
-        return f"{len(self.labels)} labels ({self.scheme or 'no tag scheme'}), {known}{self.parameters:,} parameters"
+        known = message("{parameters:,} parameters", parameters=self.parameters)
+        if self.symbols is not None:
+            known = message("{symbols:,} symbols, {known}", symbols=self.symbols, known=known)
+        return message(
+            "{labels} labels ({scheme}), {known}",
+            labels=len(self.labels),
+            scheme=self.scheme or message("no tag scheme"),
+            known=known,
+        )
 
     def lines(self) -> list[str]:
         """Write a line for each fact but those of training and of each state."""
-        K = len(self.labels)
+        emission = self.emission
+        if self.symbols is not None:
+            emission = message("{emission}, {symbols} symbols", emission=emission, symbols=self.symbols)
+        parameters = message(
+            "{count}; {forbidden} of {transitions} transitions have probability 0",
+            count=self.parameters,
+            forbidden=self.forbidden,
+            transitions=len(self.labels) ** 2,
+        )
         return [
             *super().lines(),
-            f"scheme      {self.scheme or 'none: every label may follow every other'}",
-            f"emission    {self.emission}" + ("" if self.symbols is None else f", {self.symbols} symbols"),
-            f"parameters  {self.parameters}; {self.forbidden} of {K * K} transitions have probability 0",
+            fact_line("scheme", self.scheme or message("none: every label may follow every other")),
+            fact_line("emission", emission),
+            fact_line("parameters", parameters),
         ]
 
     def text(self) -> str:
@@ -71,7 +87,7 @@ class HMMSummary(ModelSummary):
         lines = []
         for label, parameters in self.states.items():
             shown = "  ".join(f"{name} {_shown(value)}" for name, value in parameters.items())
-            lines.append(f"state {label}  {shown}\n")
+            lines.append(f"{message('state {label}', label=label)}  {shown}\n")
         return super().text() + "".join(lines)
 
 
@@ -199,8 +215,12 @@ class HMMViews:
 def _described(emission: Emission) -> str:
     kind = getattr(emission, "covariance", None)
     unseen = getattr(emission, "unseen", None)
-    rest = ", some probability kept for unseen symbols" if unseen is not None and unseen.any() else ""
-    return emission.family + (f" ({kind} covariance)" if kind else "") + rest
+    words = emission.family
+    if kind:
+        words = message("{family} ({kind} covariance)", family=words, kind=kind)
+    if unseen is not None and unseen.any():
+        return message("{emission}, some probability kept for unseen symbols", emission=words)
+    return words
 
 
 def _state(emission: Emission, k: int) -> dict[str, Any]:

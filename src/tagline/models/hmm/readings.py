@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.hmm.emissions import Symbols
 from tagline.types import IntArray
 
@@ -28,8 +29,11 @@ def warn_of_single_numbers(X: Any, lengths: Any) -> None:
         return
     B = len(X)
     warnings.warn(
-        f"X: {B} lists of one number each are read as {B} sentences of one observation; hmmlearn reads them as one "
-        f"sentence of {B}. numpy.array(X) is one sentence, and {B} with lengths=[1] * {B}",
+        message(
+            "X: {B} lists of one number each are read as {B} sentences of one observation; hmmlearn reads them as "
+            "one sentence of {B}. numpy.array(X) is one sentence, and {B} with lengths=[1] * {B}",
+            B=B,
+        ),
         AmbiguousInputWarning,
         stacklevel=4,
     )
@@ -39,8 +43,11 @@ def warn_of_pairs(X: Any) -> None:
     """Warn where all symbols to learn from are pairs of strings, as words with their tags are."""
     if (pair := _first_of_pairs(X)) is not None:
         warnings.warn(
-            f"X: symbols such as {pair!r:.60} are read as pairs that a state emits. If these are words with their "
-            "tags, pass words as X and tags as y",
+            message(
+                "X: symbols such as {pair!r:.60} are read as pairs that a state emits. If these are words with "
+                "their tags, pass words as X and tags as y",
+                pair=pair,
+            ),
             AmbiguousInputWarning,
             stacklevel=4,
         )

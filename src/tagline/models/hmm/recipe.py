@@ -37,7 +37,7 @@ class SeriesData:
 class HMMRecipe(Recipe):
     """How an HMM is trained from files."""
 
-    noun, plural = "step", "steps"
+    noun, plural = message("step"), message("steps")
 
     @property
     def budget(self) -> Budget:

@@ -265,7 +265,11 @@ def _check_coverage(read: Embeddings, words: Sequence[str]) -> None:
     covered = sum(word in known or word.lower() in known for word in words)
     if covered < LEAST_COVERED * len(words):
         logger.warning(
-            "embeddings: expected vectors of most words, got some for %d of %d distinct ones", covered, len(words)
+            message(
+                "embeddings: expected vectors of most words, got some for {covered} of {words} distinct ones",
+                covered=covered,
+                words=len(words),
+            )
         )
 
 

@@ -21,12 +21,13 @@ from torch import Tensor
 from tagline import chain as engine
 from tagline.chain.rivals import LabelLattice, Stretch, rivals
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.explanations import Contribution, Explanation, Rival, explain_labelling, transition_terms
 from tagline.models.neural.network import Network
 from tagline.readers.corpus import Corpus
 from tagline.types import Chain, Float64Array
 
-REST = "no word: what the network says of nothing"
+REST = message("no word: what the network says of nothing")
 NODES = 8
 MOST_WORDS = 256  # of a sentence that is explained
 ABREAST = 1024  # words that gradients are worked out for at once

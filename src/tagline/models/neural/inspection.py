@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.files import TrainingFacts
 from tagline.models.neural.network import Network
-from tagline.models.views import ModelSummary, ModelView, TransitionWeight, top_transitions
+from tagline.models.views import ModelSummary, ModelView, TransitionWeight, fact_line, top_transitions
 from tagline.nn.heads import CRFHead
 from tagline.readers.sources import PathLike
 
@@ -45,15 +46,20 @@ class NetworkSummary(ModelSummary):
 
     def line(self) -> str:
         """Say in one line what there is."""
-        return f"{self.kind}, {len(self.labels)} labels, {sum(self.parameters.values()):,} parameters"
+        return message(
+            "{kind}, {num_labels} labels, {parameters:,} parameters",
+            kind=self.kind,
+            num_labels=len(self.labels),
+            parameters=sum(self.parameters.values()),
+        )
 
     def lines(self) -> list[str]:
         """Write a line for each fact but those of training."""
         return [
-            f"model       {self.kind} with a {self.head} head",
+            fact_line("model", message("{kind} with a {head} head", kind=self.kind, head=self.head)),
             *super().lines(),
-            f"scheme      {self.scheme or 'none'}",
-            f"parameters  {sum(self.parameters.values()):,}",
+            fact_line("scheme", self.scheme or message("none")),
+            fact_line("parameters", f"{sum(self.parameters.values()):,}"),
             *(f"  {name:28} {count:,}" for name, count in self.parameters.items()),
         ]
 

@@ -16,7 +16,7 @@ NONE = "none"  # as a configuration file writes it
 class NetworkRecipe(Recipe):
     """How a neural tagger is trained from files."""
 
-    noun, plural = "epoch", "epochs"
+    noun, plural = message("epoch"), message("epochs")
 
     @property
     def budget(self) -> Budget:

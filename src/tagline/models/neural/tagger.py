@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 
 from tagline.checks import check_whole, seed_of
 from tagline.errors import InputError, TrainingError
+from tagline.messages import message
 from tagline.models.answers import ChainModel
 from tagline.models.dev_score import check_dev
 from tagline.models.explanations import Explanation
@@ -123,7 +124,9 @@ class NeuralTagger(NetworkSettings, NetworkViews, StoredNetwork, ChainModel, Bas
             held = NetworkDevSet(network, *dev, self._coded(network, dev[0], theirs))
         notes = [*lesson.notes]
         if held is not None and (new := sorted(held.labels - {*lesson.labels})):
-            notes.append(f"the dev set has labels that the training data lack, and misses them: {_few(new)}")
+            notes.append(
+                message("the dev set has labels that the training data lack, and misses them: {few}", few=_few(new))
+            )
         coded = self._coded(network, corpus, None if numbers is None else numbers[lesson.sentences])
         task = TaggingTask(network, corpus, lesson, self._rates(tagger), held, coded)
         trained = train(
@@ -362,4 +365,4 @@ def plain(value: Any) -> Any:
 
 def _few(names: Sequence[str]) -> str:
     """The first of some names."""
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return ", ".join(names[:5]) + (message(" and {last} more", last=len(names) - 5) if len(names) > 5 else "")

@@ -181,9 +181,11 @@ class TransformerCRF(TransformerSettings, FolderModel, NeuralTagger):
             )
         if numbers is None and len(corpus) > 1:
             logger.warning(
-                "context is %d, and nothing says where documents begin: each sentence is read alone, which costs "
-                "accuracy; pass documents=",
-                self.context,
+                message(
+                    "context is {context}, and nothing says where documents begin: each sentence is read alone, which "
+                    "costs accuracy; pass documents=",
+                    context=self.context,
+                )
             )
         return numbers
 

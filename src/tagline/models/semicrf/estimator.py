@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 
 from tagline.errors import InputError, TrainingError
 from tagline.features.attributes import Attributes, Features
+from tagline.messages import message
 from tagline.models.answers import ChainModel
 from tagline.models.contract import Input
 from tagline.models.crf.extraction import Extraction, Way
@@ -183,8 +184,11 @@ class SemiCRF(SemiCRFSettings, StoredModel, ChainModel, BaseEstimator):  # type:
         p = self._fitted()
         weights = {name: int(np.count_nonzero(table)) for name, table in p.tables.named().items()}
         largest = max(float(np.abs(table).max(initial=0.0)) for table in p.tables.named().values())
-        words = (
-            f"{described(self._extraction)}; segments of up to {p.max_length} tokens: {', '.join(p.kinds) or 'none'}"
+        words = message(
+            "{described}; segments of up to {max_length} tokens: {kinds}",
+            described=described(self._extraction),
+            max_length=p.max_length,
+            kinds=", ".join(p.kinds) or message("none"),
         )
         count = len(p.states) + len(p.names.names)
         facts = self.training_.as_dict()

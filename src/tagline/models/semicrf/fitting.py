@@ -271,7 +271,14 @@ def _cut(begins: BoolArray, known: BoolArray, offsets: IntArray, D: int) -> tupl
     for first, size in zip(starts[long].tolist(), sizes[long].tolist(), strict=True):
         begins[first : first + size : D] = True
     place = row_of(offsets, int(starts[long[0]]))
-    return begins, [f"cut {len(long)} segments of more than {D} tokens, the first in sentence {place}"]
+    return begins, [
+        message(
+            "cut {num_long} segments of more than {D} tokens, the first in sentence {place}",
+            num_long=len(long),
+            D=D,
+            place=place,
+        )
+    ]
 
 
 def _start(

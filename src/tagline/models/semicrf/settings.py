@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from tagline.messages import message
 from tagline.models.crf.settings import MOVED
 from tagline.models.settings import (
     C1,
@@ -107,7 +108,7 @@ class SemiCRFSettings(Settings):
             "",
             None,
             "segments are read from tags",
-            expected='"auto" or the name of a tag scheme',
+            expected=message('"auto" or the name of a tag scheme'),
         ),
     )
 

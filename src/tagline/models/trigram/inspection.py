@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tagline.messages import message
 from tagline.models.files import TrainingFacts
 from tagline.models.trigram.parameters import TrigramParameters
-from tagline.models.views import ModelSummary
+from tagline.models.views import ModelSummary, fact_line
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,15 +52,27 @@ class TrigramSummary(ModelSummary):
 
     def line(self) -> str:
         """Say in one line what there is."""
-        known = f"{self.words:,} words, {sum(self.endings):,} endings, {self.trigrams:,} trigrams"
-        return f"{len(self.labels)} labels, {known}"
+        return message(
+            "{labels} labels, {words:,} words, {endings:,} endings, {trigrams:,} trigrams",
+            labels=len(self.labels),
+            words=self.words,
+            endings=sum(self.endings),
+            trigrams=self.trigrams,
+        )
 
     def lines(self) -> list[str]:
         """Write a line for each fact but those of training."""
-        told = "with" if self.capitals else "without"
+        small, capital = self.endings
+        endings = message(
+            "{small:,} of words in small letters, {capital:,} of words with a capital", small=small, capital=capital
+        )
+        weights = " ".join(f"{weight:.4f}" for weight in self.weights)
+        trigrams = message("{count:,}, without capitals; λ {weights}", count=self.trigrams, weights=weights)
+        if self.capitals:
+            trigrams = message("{count:,}, with capitals; λ {weights}", count=self.trigrams, weights=weights)
         return [
             *super().lines(),
-            f"words       {self.words:,}",
-            f"endings     {self.endings[0]:,} of words in small letters, {self.endings[1]:,} of words with a capital",
-            f"trigrams    {self.trigrams:,}, {told} capitals; λ {' '.join(f'{weight:.4f}' for weight in self.weights)}",
+            fact_line("words", f"{self.words:,}"),
+            fact_line("endings", endings),
+            fact_line("trigrams", trigrams),
         ]

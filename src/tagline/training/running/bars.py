@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +16,7 @@ from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TextCol
 from rich.progress_bar import ProgressBar
 
 from tagline.errors import visible
+from tagline.messages import message
 from tagline.training.iteration import Step
 from tagline.training.running.progress import Budget, Silent, left_in_words, pass_line, seconds_left
 
@@ -46,7 +47,7 @@ class Lines(Silent):
 
     def say(self, text: str) -> None:
         """Write a line."""
-        self.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
+        self.console.print(visible(str(text)), markup=False, highlight=False, soft_wrap=True)
 
     def stage(self, text: str) -> None:
         """Where lines stay, stages go without saying."""
@@ -93,11 +94,11 @@ class Bar(Silent):
 
     def say(self, text: str) -> None:
         """Write a line that stays, above the one that is redrawn."""
-        self.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
+        self.console.print(visible(str(text)), markup=False, highlight=False, soft_wrap=True)
 
     def stage(self, text: str) -> None:
         """Show what is being done."""
-        self.bar.update(self.task, description=text.replace("[", "\\["), steps=None)
+        self.bar.update(self.task, description=str(text).replace("[", "\\["), steps=None)
 
     def passed(self, done: Step, weights: Any = None) -> None:
         """Show how far it is; the line of a network's epoch stays."""
@@ -110,8 +111,7 @@ class Bar(Silent):
 
     def stepped(self, done: int, total: int, loss: float) -> None:
         """Draw how much of an epoch is done."""
-        now = f"epoch {self.history[-1].number + 1}" if self.history else "training"
-        self.bar.update(self.task, description=f"{now}  loss {loss:.4f}", steps=(done, total))
+        self.bar.update(self.task, description=_loss_line(self.history, loss), steps=(done, total))
 
     def finish(self) -> None:
         """Take the line away."""
@@ -131,12 +131,12 @@ class Notebook(Silent):
 
     def say(self, text: str) -> None:
         """Show a line that stays."""
-        self._lines.append(html.escape(visible(text)))
+        self._lines.append(html.escape(visible(str(text))))
         self._draw("")
 
     def stage(self, text: str) -> None:
         """Show what is being done."""
-        self._draw(html.escape(visible(text)))
+        self._draw(html.escape(visible(str(text))))
 
     def passed(self, done: Step, weights: Any = None) -> None:
         """Show how far it is; the line of a network's epoch stays."""
@@ -150,11 +150,16 @@ class Notebook(Silent):
 
     def stepped(self, done: int, total: int, loss: float) -> None:
         """Draw how much of an epoch is done."""
-        now = f"epoch {self.history[-1].number + 1}" if self.history else "training"
-        self._draw(f"{now}  loss {loss:.4f}", (done, total))
+        self._draw(_loss_line(self.history, loss), (done, total))
 
     def _draw(self, text: str, steps: tuple[int, int] | None = None) -> None:
         bar = "" if steps is None else f'<progress value="{steps[0]}" max="{steps[1]}"></progress> '
         shown = "\n".join([*self._lines, *([bar + text] if bar or text else [])])
         if self._shown is not None:
             self._shown.update(self._html(f"<pre>{shown}</pre>"))
+
+
+def _loss_line(history: Sequence[Step], loss: float) -> str:
+    """Say which epoch goes on, and the mean loss so far."""
+    now = message("epoch {number}", number=history[-1].number + 1) if history else message("training")
+    return f"{now}  {message('loss {loss:.4f}', loss=loss)}"

@@ -168,7 +168,7 @@ class Checkpoint:
         except StorageError as error:
             if must:
                 raise
-            logger.warning("%s; training goes on without it", error)
+            logger.warning(message("{error}; training goes on without it", error=error))
 
     def note(self) -> None:
         """Count the seconds to the next write from now."""
@@ -217,7 +217,13 @@ def check_facts(source: str, saved: dict[str, Any], facts: Mapping[str, Any]) ->
             differ = ["model"]
         names = _AUTO if now.get("algorithm") == "auto" else {}
         texts = [
-            f"{names.get(name, name)} was {saved.get(name)!r:.200} and is {now.get(name)!r:.200}" for name in differ
+            message(
+                "{names} was {saved!r:.200} and is {now!r:.200}",
+                names=names.get(name, name),
+                saved=saved.get(name),
+                now=now.get(name),
+            )
+            for name in differ
         ]
         texts = [_CHECKSUMS.get(name, text) for name, text in zip(differ, texts, strict=True)]
         more = [f"{len(texts) - MOST_NAMED} more"] if len(texts) > MOST_NAMED else []

@@ -63,7 +63,13 @@ class Journal:
                 self._stream.write(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
                 self._stream.flush()
             except OSError as error:  # a full disk must not cost what was learned
-                logger.warning("%s: expected room for a line of the log, got: %s; no more is logged", self._log, error)
+                logger.warning(
+                    message(
+                        "{log}: expected room for a line of the log, got: {error}; no more is logged",
+                        log=self._log,
+                        error=error,
+                    )
+                )
                 with contextlib.suppress(OSError):
                     self._stream.close()
                 self._stream = None

@@ -163,12 +163,16 @@ def pass_line(done: Step, left: float | None, elapsed: bool = True, of: int | No
     >>> pass_line(Step(3, 1.25, dev_score=0.9312, seconds=75.0, metrics=speed, noun="epoch"), 7.9, of=30)
     'epoch 3 of 30  loss 1.2500  dev 93.12  51,234 tokens/s  1 min 15 s  about 8 s left'
     """
-    limit = f" of {of}" if of is not None and done.lasting else ""
-    parts = [f"{done.noun} {done.number}{limit}", done.headline()]
+    count = message("pass {number}", number=done.number)
+    if done.lasting:
+        count = message("epoch {number}", number=done.number)
+        if of is not None:
+            count = message("epoch {number} of {of}", number=done.number, of=of)
+    parts = [count, done.headline()]
     if done.dev_score is not None:
-        parts.append(f"dev {100 * done.dev_score:.2f}")
+        parts.append(message("dev {score:.2f}", score=100 * done.dev_score))
     if (speed := getattr(done, "tokens_per_second", None)) is not None:
-        parts.append(f"{speed:,.0f} tokens/s")
+        parts.append(message("{speed:,.0f} tokens/s", speed=speed))
     if elapsed:
         parts.append(duration(done.seconds))
     return "  ".join(parts) + left_in_words(left)
@@ -186,12 +190,12 @@ def duration(seconds: float) -> str:
     ('0.3 s', '42 s', '1 min 15 s', '2 h 1 min')
     """
     if seconds < 0.95:
-        return f"{seconds:.1f} s"
+        return message("{seconds:.1f} s", seconds=seconds)
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
         return message("{hours} h {minutes} min", hours=hours, minutes=minutes)
-    return message("{minutes} min {rest} s", minutes=minutes, rest=rest) if minutes else f"{rest} s"
+    return message("{minutes} min {rest} s", minutes=minutes, rest=rest) if minutes else message("{rest} s", rest=rest)
 
 
 @contextmanager
