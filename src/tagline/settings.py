@@ -224,7 +224,7 @@ class Clash:
                 if other is None
                 else message("beside {beside}{shown}", beside=beside, shown=shown)
             )
-        expected = self.expected or message("none") if flags else repr(known[self.name].default)
+        expected = self.expected or (message("none") if flags else repr(known[self.name].default))
         raise InputError(
             "{name}: expected {expected} {place}, got {value}; {reason}",
             name=name,

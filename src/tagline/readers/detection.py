@@ -199,10 +199,13 @@ def _decide(letters: dict[str, int], violations: dict[str, int], tagged: int) ->
         reason = message(
             "the letters are {letters}, and no sentence breaks the rules of {best}", letters=used, best=best
         )
-        if worse := [
-            message("{count} of {name}", count=count, name=name) for name, count in violations.items() if count
-        ]:
-            reason = message("{reason} (violations: {worse})", reason=reason, worse=", ".join(worse))
+        worse: str = ""
+        for name, count in violations.items():
+            if count:
+                known = message("{count} of {name}", count=count, name=name)
+                worse = message("{worse}, {known}", worse=worse, known=known) if worse else known
+        if worse:
+            reason = message("{reason} (violations: {worse})", reason=reason, worse=worse)
     if others:
         reason = message(
             "{reason}; ambiguous: {others} would fit as well, the strictest is taken",
