@@ -147,13 +147,13 @@ def test_a_switch_may_be_one() -> None:
 
 
 def test_limits_may_be_any_numbers() -> None:
-    limits: dict[str, Any] = {"epsilon": 10**400, "delta": 10**400, "period": np.uint8(1)}
-    assert CRF(max_iterations=3, **limits).fit(ITEMS, TAGS).stop_reason_.startswith("converged")
-    assert (
-        CRF(max_iterations=3, algorithm=Auto(epsilon=0.0, delta=1e300, period=np.uint8(1)))
-        .fit(ITEMS, TAGS)
-        .predict(ITEMS)
-    )  # type: ignore[arg-type]
+    for limits in (
+        Auto(epsilon=10**400, delta=10**400, period=np.uint8(1)),  # type: ignore[arg-type]
+        Auto(epsilon=0.0, delta=1e300, period=np.uint8(1)),  # type: ignore[arg-type]
+    ):
+        model = CRF(max_iterations=3, algorithm=limits).fit(ITEMS, TAGS)
+        assert model.stop_reason_.startswith("converged")
+        assert model.predict(ITEMS)
 
 
 def test_probabilities_of_huge_scores_are_at_most_one() -> None:

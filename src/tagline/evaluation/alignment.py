@@ -18,7 +18,7 @@ from tagline.checks import shown_value
 from tagline.errors import InputError
 from tagline.messages import message
 from tagline.ragged import offsets_of
-from tagline.readers.adapters import as_corpus, is_foreign
+from tagline.readers.adapters import corpus_of
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.types import IntArray
 
@@ -98,10 +98,9 @@ def align(gold: Labellings, predicted: Labellings, offsets: ArrayLike | None = N
 
 def columns_of(side: str, labels: Labellings) -> tuple[Column, IntArray | None]:
     """Return labels as one column and the offsets of their sentences; None where a column leaves them open."""
-    if is_foreign(labels):
-        labels = as_corpus(labels)
-    if isinstance(labels, Corpus):
-        return labels.column(TAG), labels.offsets
+    if (corpus := corpus_of(labels)) is not None:
+        return corpus.column(TAG), corpus.offsets
+    assert not isinstance(labels, Corpus)
     if isinstance(labels, Column):
         return labels, None
     if isinstance(labels, str) or not hasattr(labels, "__len__") or not getattr(labels, "ndim", 1):

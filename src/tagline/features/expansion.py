@@ -107,15 +107,16 @@ def _expand(
     options: dict[str, int],
 ) -> tuple[Attributes, Vocabulary | None]:
     """Expand U lines, or B lines."""
-    rows: dict[Derivation | Macro, list[int]] = {}
+    rows: dict[Derivation | Macro, list[int]] = {}  # of each source
+    skeletons: list[Skeleton] = []
+    numbers: dict[Derivation | Macro, int] = {}
     for line in lines:
-        for macro in line.macros:
-            key, row = _key_and_row(macro)
+        places = []
+        for macro in line.macros:  # macros that differ in their rows alone have one source
+            key, row = (macro, 0) if macro.has_places else (macro.derivation, macro.row)
             rows.setdefault(key, []).append(row)
-    numbers = {key: number for number, key in enumerate(rows)}
-    skeletons = [
-        (line.literals, [(numbers[key], row) for key, row in map(_key_and_row, line.macros)]) for line in lines
-    ]
+            places.append((numbers.setdefault(key, len(numbers)), row))
+        skeletons.append((line.literals, places))
     sources = [
         _placed_source(key, columns[key.derivation.column], corpus.offsets)
         if isinstance(key, Macro)
@@ -147,11 +148,6 @@ def unicode_words() -> Iterator[None]:
         raise InputError(
             "words: expected Unicode text, got {object!r} with a lone surrogate", object=error.object
         ) from None
-
-
-def _key_and_row(macro: Macro) -> tuple[Derivation | Macro, int]:
-    """Return what a macro has in common with others that the core gives the same source, and its row there."""
-    return (macro, 0) if macro.has_places else (macro.derivation, macro.row)
 
 
 def _source(derivation: Derivation, column: Column, rows: Sequence[int]) -> Source:

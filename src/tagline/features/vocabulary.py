@@ -35,18 +35,21 @@ _TYPES: dict[str, _Types] = {"bytes": (np.uint8,), "lengths": _LENGTHS, "slots":
 class Vocabulary:
     """Distinct names, numbered from 0; it never changes.
 
+    Attributes:
+        parts: what the compiled core takes: bytes, offsets ``[V + 1]``, slots, marks.
+
     >>> names = Vocabulary.of(["U00:the", "U00:cat", "U00:the"])
     >>> len(names), names[1], names.find("U00:cat"), names.find("U00:dog")
     (2, 'U00:cat', 1, -1)
     """
 
-    __slots__ = ("_parts",)
+    __slots__ = ("parts",)
 
     def __init__(self, parts: Parts) -> None:
         """Take the arrays of the compiled core as they are; `of` and `from_arrays` make vocabularies."""
         for part in parts:
             part.flags.writeable = False
-        self._parts = parts
+        self.parts = parts
 
     @classmethod
     def of(cls, names: Iterable[str]) -> Vocabulary:
@@ -79,16 +82,11 @@ class Vocabulary:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what `from_arrays` takes: ``bytes``, ``lengths`` (in the smallest type), ``slots``, ``marks``."""
-        data, offsets, slots, marks = self._parts
+        data, offsets, slots, marks = self.parts
         lengths = np.diff(offsets)
         longest = int(lengths.max(initial=0))
         kind = next(kind for kind in _LENGTHS if longest <= np.iinfo(kind).max)
         return {"bytes": data, "lengths": lengths.astype(kind), "slots": slots, "marks": marks}
-
-    @property
-    def parts(self) -> Parts:
-        """What the compiled core takes: bytes, offsets ``[V + 1]``, slots, marks."""
-        return self._parts
 
     def find(self, name: str) -> int:
         """Return the number of a name, or −1."""
@@ -98,7 +96,7 @@ class Vocabulary:
         """Return the number of each name, −1 where it is unknown."""
         wanted = list(names)
         try:
-            numbers: NDArray[np.int32] = compiled.require().find_names(self._parts, wanted)
+            numbers: NDArray[np.int32] = compiled.require().find_names(self.parts, wanted)
         except UnicodeEncodeError:  # a lone surrogate cannot be in here
             return np.array([self.find(name) if _has_utf8(name) else -1 for name in wanted], np.int32)
         return numbers
@@ -110,30 +108,30 @@ class Vocabulary:
             raise InputError("ids: expected numbers from 0 to {last}, got others", last=len(self) - 1)
         if len(np.unique(chosen)) != len(chosen):
             raise InputError("ids: expected each number once, got one twice")
-        return Vocabulary(compiled.require().take_names(self._parts, chosen))
+        return Vocabulary(compiled.require().take_names(self.parts, chosen))
 
     def extended(self, names: Iterable[str]) -> Vocabulary:
         """Return the vocabulary with these names at its end, those that are new to it."""
-        return Vocabulary(_intern(names, self._parts))
+        return Vocabulary(_intern(names, self.parts))
 
     def names(self, most: int | None = None) -> list[str]:
         """List all names by number, or the first `most` of them."""
-        data, offsets = self._parts[:2]
+        data, offsets = self.parts[:2]
         edges = offsets[: None if most is None else most + 1].tolist()
         held = data[: edges[-1]].tobytes()
         return [held[first:last].decode() for first, last in pairwise(edges)]
 
     def __len__(self) -> int:
-        return len(self._parts[1]) - 1
+        return len(self.parts[1]) - 1
 
     def __getitem__(self, number: int) -> str:
         if not 0 <= number < len(self):
             raise IndexError(message("name {number}: expected 0 to {last}", number=number, last=len(self) - 1))
-        data, offsets = self._parts[:2]
+        data, offsets = self.parts[:2]
         return data[offsets[number] : offsets[number + 1]].tobytes().decode()
 
     def __iter__(self) -> Iterator[str]:
-        data, offsets = self._parts[0].tobytes(), self._parts[1].tolist()
+        data, offsets = self.parts[0].tobytes(), self.parts[1].tolist()
         return (data[first:last].decode() for first, last in pairwise(offsets))
 
     def __contains__(self, name: object) -> bool:
@@ -142,7 +140,7 @@ class Vocabulary:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):
             return NotImplemented
-        return all(np.array_equal(self._parts[k], other._parts[k]) for k in range(2))
+        return all(np.array_equal(self.parts[k], other.parts[k]) for k in range(2))
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -244,11 +244,10 @@ class Scorer:
         return Chain(sealed(emissions), matrices, self.start, self.end, offsets)
 
     def _transitions(self, features: Features) -> NDArray[Any] | None:
-        """The transitions into each token where edge attributes have weights."""
-        return None if features.edges is None or not len(self._edges) else self._edge_matrices(features.edges)
-
-    def _edge_matrices(self, edges: Attributes) -> FloatArray:
-        L, structure = self.structure.num_labels, self.structure
+        """The transitions into each token where edge attributes have weights; None elsewhere."""
+        edges, structure, L = features.edges, self.structure, self.structure.num_labels
+        if edges is None or not len(self._edges):
+            return None
         out = np.broadcast_to(self.transitions, (edges.num_tokens, L, L)).copy()
         tokens = np.repeat(np.arange(edges.num_tokens), np.diff(edges.offsets))  # [M]
         widths = np.diff(structure.edge_offsets)[edges.ids]  # [M], weights of each occurrence

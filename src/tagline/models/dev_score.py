@@ -55,7 +55,7 @@ class DevSet:
     def __init__(self, labelled: LabelledTokens, labels: Sequence[str]) -> None:
         if labelled.sets:
             raise InputError("y_dev: expected a label for every token, got unknown ones")
-        self.gold, self.offsets = labelled.column(), labelled.offsets
+        self.gold, self.offsets = Column(labelled.labels, labelled.ids), labelled.offsets
         self.labels = {labelled.labels[number] for number in np.unique(labelled.ids).tolist()}
         self._rule = rule_for_labels(self.gold.vocabulary, labels)
         self._names = tuple(labels)

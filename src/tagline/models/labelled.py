@@ -73,15 +73,10 @@ class LabelledTokens:
         b = row_of(self.offsets, n)
         return f"y[{b}][{n - self.offsets[b]}]", self.sets[n]
 
-    def column(self) -> Column:
-        """Return the labels as a column, where all of them are known."""
-        return Column(self.labels, self.ids)
-
     def corpus(self) -> Corpus:
-        """Return the labels as the tags of a corpus without words."""
-        if self.source is None:
-            return Corpus({TAG: self.column()}, self.offsets)
-        return Corpus({TAG: self.column()}, self.offsets, source=self.source.source, lines=self.source.lines)
+        """Return the labels, where all of them are known, as the tags of a corpus without words."""
+        source, lines = ("", None) if self.source is None else (self.source.source, self.source.lines)
+        return Corpus({TAG: Column(self.labels, self.ids)}, self.offsets, source=source, lines=lines)
 
 
 def read_labels(X: Any, y: Any) -> LabelledTokens:
@@ -200,10 +195,10 @@ def scheme_of(labelled: LabelledTokens, name: str | None) -> str | None:
 
 
 def used_labels(labelled: LabelledTokens) -> set[str]:
-    """The labels that some token has or may have."""
+    """The labels that some token has or may have, none of them a string of NumPy's."""
     ids = np.unique(labelled.ids)
     named = {label for allowed in labelled.sets.values() for label in allowed or ()}
-    return named | {labelled.labels[number] for number in ids[ids >= 0]}
+    return set(map(str, named | {labelled.labels[number] for number in ids[ids >= 0]}))
 
 
 def warn_of_forgotten(labelled: LabelledTokens, before: Iterable[str]) -> None:
@@ -224,14 +219,6 @@ def warn_of_forgotten(labelled: LabelledTokens, before: Iterable[str]) -> None:
 
 def _type_of(label: str) -> str:
     return label[2:] if label[1:2] in ("-", "_") and len(label) > 2 else label
-
-
-def complete_labels(labels: Iterable[str], name: str | None) -> list[str]:
-    """Sort labels and refuse a scheme that they are not of."""
-    ordered = sorted(map(str, labels))  # NumPy's strings too
-    if name is not None:
-        legal(ordered, name)
-    return ordered
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,7 +273,7 @@ def prepare(
         skip_empty: leave out sentences without tokens.
         needs_scheme: whether the model cannot do without a tag scheme, for messages.
     """
-    names_of, given = names or (lambda labelled: complete_labels(used_labels(labelled), scheme)), labelled
+    names_of, given = names or (lambda labelled: sorted(used_labels(labelled))), labelled
     sizes = check_sample_weight(sample_weight, labelled.num_sentences)
     labels, rules = _names_and_rules(names_of, labelled, scheme)
     remedy = "" if needs_scheme else message(", or scheme=None for no rules")
@@ -366,15 +353,8 @@ def illegal_sentences(labelled: LabelledTokens, rules: Rules, labels: Sequence[s
         chain = Chain(_scores(allowed), _scores(rules.transitions), begins, ends, labelled.offsets)
         return np.flatnonzero(np.isneginf(engine.log_partition(chain, allow_no_path=True)))
     ids = numbered(labelled, labels)
-    broken = broken_steps(ids, labelled.offsets, rules.start, rules.transitions) | _broken_ends(labelled, ids, rules)
+    broken = broken_steps(ids, labelled.offsets, rules.start, rules.transitions, rules.end)
     return np.unique(np.searchsorted(labelled.offsets, np.flatnonzero(broken), side="right") - 1)
-
-
-def _broken_ends(labelled: LabelledTokens, ids: NDArray[Any], rules: Rules) -> BoolArray:
-    """Say of each token whether its known label may not end its sentence, which it does, ``[N]``."""
-    last = np.zeros(len(ids) + 1, bool)
-    last[labelled.offsets[1:]] = True  # one past the last token
-    return np.asarray(last[1:] & (ids >= 0) & ~rules.end[ids])
 
 
 def shown_break(labelled: LabelledTokens, b: int, rules: Rules, labels: Sequence[str]) -> str:
@@ -382,7 +362,7 @@ def shown_break(labelled: LabelledTokens, b: int, rules: Rules, labels: Sequence
     ids = numbered(labelled, labels)
     broken = broken_steps(ids, labelled.offsets, rules.start, rules.transitions)
     begin, end = int(labelled.offsets[b]), int(labelled.offsets[b + 1])
-    places = np.flatnonzero((broken | _broken_ends(labelled, ids, rules))[begin:end])
+    places = np.flatnonzero(broken_steps(ids, labelled.offsets, rules.start, rules.transitions, rules.end)[begin:end])
     if not len(places):
         return message("sets of tags that leave no labelling")
     t = int(places[0])
@@ -397,12 +377,15 @@ def shown_break(labelled: LabelledTokens, b: int, rules: Rules, labels: Sequence
     return message("{labels!r} {where} (token {t})", labels=labels[ids[begin + t]], where=where, t=t)
 
 
-def broken_steps(ids: NDArray[Any], offsets: IntArray, start: BoolArray, transitions: BoolArray) -> BoolArray:
-    """Say of each token whether its known label may not begin a sentence or follow the known one before it, ``[N]``.
+def broken_steps(
+    ids: NDArray[Any], offsets: IntArray, start: BoolArray, transitions: BoolArray, end: BoolArray | None = None
+) -> BoolArray:
+    """Say of each token whether its known label may not stand at an end of the sentence or follow the one before it.
 
     Arguments:
         ids: ``[N]``, label numbers, −1 where unknown.
         start, transitions: what may begin and follow, ``[L]`` and ``[L, L]``.
+        end: what may end, ``[L]``; None where any label may.
     """
     before = np.concatenate([[-1], ids[:-1]]) if len(ids) else ids
     first = first_entries(offsets)
@@ -410,6 +393,8 @@ def broken_steps(ids: NDArray[Any], offsets: IntArray, start: BoolArray, transit
     begin, inner = first & (ids >= 0), ~first & (before >= 0) & (ids >= 0)
     broken[begin] = ~start[ids[begin]]
     broken[inner] = ~transitions[before[inner], ids[inner]]
+    if end is not None:
+        broken |= np.append(first, True)[1:] & (ids >= 0) & ~end[ids]
     return broken
 
 

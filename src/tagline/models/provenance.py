@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tagline.checks import shown_value
 from tagline.errors import InputError
 from tagline.messages import message
+from tagline.ragged import offsets_of
 from tagline.readers.corpus import TAG, Column, Corpus
 
 EPOCH = "SOURCE_DATE_EPOCH"  # seconds since 1970 that stand for now: reproducible-builds.org
@@ -116,18 +117,18 @@ class Printer:
         places = [name for name in block.names if name != TAG]
         for c, name in enumerate(places):
             self.add_column(f"column {c}", block.columns[name])
-        self.add_lengths(block.lengths)
+        self.add_bytes("lengths", block.lengths.tobytes())
         if TAG in block.columns:
             self.add_column(TAG, block.columns[TAG])
 
     def add_column(self, name: str, column: Column) -> None:
         """Add strings, one a token."""
-        table = np.array([_number(string) for string in column.vocabulary], np.uint64)
+        hashes = (
+            blake2b((word if isinstance(word, str) else repr(word)).encode("utf-8", "surrogatepass"), digest_size=8)
+            for word in column.vocabulary
+        )
+        table = np.array([int.from_bytes(hashed.digest(), "little") for hashed in hashes], np.uint64)
         self.add_bytes(name, table[column.ids].tobytes())
-
-    def add_lengths(self, lengths: Any) -> None:
-        """Add how many tokens each sentence has."""
-        self.add_bytes("lengths", np.asarray(lengths, np.int64).tobytes())
 
     def add_bytes(self, name: str, data: bytes | memoryview) -> None:
         """Add to one of the strands that the fingerprint is made of."""
@@ -160,17 +161,12 @@ def fingerprint(X: Any, y: Any = None, lengths: Any = None, before: str = "") ->
     elif isinstance(X, list | tuple | np.ndarray):
         _add_rows(printer, X)
         if lengths is not None:
-            printer.add_lengths(lengths)
+            printer.add_bytes("lengths", np.asarray(lengths, np.int64).tobytes())
     else:
         return str(getattr(X, "fingerprint", ""))
     if y is not None:
         _add_labels(printer, y)
     return printer.hexdigest(before)
-
-
-def _number(value: Any) -> int:
-    text = value if isinstance(value, str) else repr(value)
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 def _add_rows(printer: Printer, X: Any) -> None:
@@ -181,8 +177,8 @@ def _add_rows(printer: Printer, X: Any) -> None:
     elif isinstance(X, np.ndarray):
         printer.add_bytes("array", _bytes(X))
     elif all(isinstance(x, list | tuple) and all(isinstance(token, str) for token in x) for x in X):
-        printer.add_column("column 0", Column.of(token for x in X for token in x))
-        printer.add_lengths([len(x) for x in X])
+        words = Column.of(token for x in X for token in x)
+        printer.add(Corpus({"words": words}, offsets_of([len(x) for x in X])))
     else:
         for x in X:
             printer.add_bytes("tokens", _bytes(x))

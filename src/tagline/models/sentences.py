@@ -8,7 +8,7 @@ from typing import Any
 from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError
 from tagline.messages import message
-from tagline.readers.adapters import as_corpus, is_foreign
+from tagline.readers.adapters import corpus_of
 from tagline.readers.corpus import TOKEN, Column, Corpus, Sentence
 from tagline.readers.tabular import is_series
 
@@ -19,8 +19,8 @@ def as_sentences(X: Any) -> Any:
     A generator or a series is read, a data set or data frame and a list of `Sentence` become a corpus; all else is as
     it was.
     """
-    if isinstance(X, Corpus) or is_foreign(X):
-        return as_corpus(X)
+    if (corpus := corpus_of(X)) is not None:
+        return corpus
     if hasattr(X, "fit"):  # files that workers read, not sentences: going through them says what trains on them
         iter(X)
     if _is_read_once(X):
@@ -48,8 +48,8 @@ def tokens_as_corpus(X: Any, width: int = 1) -> Corpus:
     Arguments:
         width: how many columns empty sentences have, where there are no others.
     """
-    if isinstance(X, Corpus) or is_foreign(X):
-        return as_corpus(X)
+    if (corpus := corpus_of(X)) is not None:
+        return corpus
     if not is_listing(X):
         remedy = message("; for raw text there is tag: model.tag(text)") if isinstance(X, str) else ""
         raise InputError(

@@ -33,31 +33,29 @@ def as_corpus(data: Any, *, tokens: str | None = None, tags: str | None = None, 
     >>> readers.as_corpus(frame, tokens="token", tags="tag", sentence="s").tokens
     [['Anna', 'sings'], ['Rain']]
     """
-    if isinstance(data, Corpus):
-        return data
-    if _is_dataset(data):
-        return _from_dataset(data, tokens, tags)
-    if is_frame(data):
-        return _from_frame(data, tokens, tags, sentence)
+    if (corpus := corpus_of(data, tokens, tags, sentence)) is not None:
+        return corpus
     if not is_listing(data):
         wanted = message("a Corpus, a dataset, a data frame or a list of sentences")
         raise InputError("corpus: expected {wanted}, got {data}", wanted=wanted, data=shown_value(data))
     return Corpus.from_sentences(data)
 
 
-def is_foreign(data: Any) -> bool:
-    """Say whether this is a dataset or a data frame of another library, which `as_corpus` turns into a corpus."""
-    return _is_dataset(data) or is_frame(data)
+def corpus_of(
+    data: Any, tokens: str | None = None, tags: str | None = None, sentence: str | None = None
+) -> Corpus | None:
+    """Return the corpus that a corpus, a dataset or a data frame of another library is; None for all else."""
+    if isinstance(data, Corpus):
+        return data
+    if hasattr(data, "column_names") and hasattr(data, "features"):
+        return _from_dataset(data, tokens, tags)
+    return _from_frame(data, tokens, tags, sentence) if is_frame(data) else None
 
 
 def is_tagged_frame(data: Any) -> bool:
     """Say whether a data frame has the usual columns of a corpus: a token in each row, and its sentence."""
     names = as_table(data).names
     return any(name in names for name in TOKEN_NAMES) and any(name in names for name in SENTENCE_NAMES)
-
-
-def _is_dataset(data: Any) -> bool:
-    return hasattr(data, "column_names") and hasattr(data, "features")
 
 
 def _choose(argument: str, wanted: str | None, usual: Sequence[str], names: Sequence[str]) -> str | None:

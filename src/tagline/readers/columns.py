@@ -36,11 +36,6 @@ PIECE_BYTES = 1 << 25  # of packed files and pipes, which are parsed as they com
 MOST_COLUMNS = 4096  # more fields on a line are a text
 
 
-def _is_text(value: str) -> bool:
-    """Say whether a string can be written as UTF-8."""
-    return not any("\ud800" <= sign <= "\udfff" for sign in value)
-
-
 class BrokenLineError(InputError):
     """A line that cannot be read, with the place of its first byte among those that were parsed."""
 
@@ -68,7 +63,7 @@ class ColumnFormat:
     strict: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.comment, str) or not _is_text(self.comment):
+        if not isinstance(self.comment, str) or any("\ud800" <= sign <= "\udfff" for sign in self.comment):
             raise InputError(
                 "comment: expected how comments begin, or an empty string, got {comment}",
                 comment=shown_value(self.comment),

@@ -11,7 +11,8 @@ and `Detection.others` names those that would have done as well. Tags that are a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
@@ -21,11 +22,11 @@ from tagline.messages import message
 from tagline.readers.corpus import TAG, Column
 from tagline.readers.rules import MISFIT, SCHEMES, SEPARATORS, Scheme, tag_codes
 from tagline.readers.tagged import Tagged, Tags
-from tagline.readers.validation import count_violations
+from tagline.readers.validation import forbidden
 
 STRICTEST_FIRST = ("BMES-words", "BIOES", "BILOU", "BMEWO", "BMES", "IOB2", "IOE2", "IOB1", "IOE1", "IO")
-_LETTERS = frozenset("".join(entry.letters for entry in SCHEMES.values()))
-
+_LETTERS = "".join({letter for entry in SCHEMES.values() for letter in entry.letters} - {"O"})
+_TAG = re.compile(f"O|[{_LETTERS}]([{SEPARATORS}].+)?", re.DOTALL)
 
 MOST_STRAY = 0.05  # of the tokens: more are no mistake
 
@@ -97,7 +98,7 @@ def detect(tags: Tags, *, column: str = TAG) -> Detection:
     """
     tagged = Tagged.of(tags, column)
     used = used_tags(tagged.column)
-    detection = detect_counted(used, lambda name: count_violations(tagged, SCHEMES[name]))
+    detection = detect_counted(used, lambda name: int(forbidden(tagged, SCHEMES[name]).sum()))
     if detection.scheme is not None or (stray := _stray(tagged, used)) is None:
         return detection
     return replace(detection, reason=f"{stray.problem} ({stray.place})", stray=stray)
@@ -138,7 +139,7 @@ def detect_counted(used: dict[str, int], violations_of: Callable[[str], int]) ->
     """
     if not used:
         return Detection(None, message("there are no tags"), {}, {})
-    strange = [tag for tag in used if not _is_tag(tag)]
+    strange = [tag for tag in used if not _TAG.fullmatch(tag)]
     if strange:
         reason = message("{tag!r} is of no scheme (expected a letter, or a letter, - or _, and a type)", tag=strange[0])
         if len(strange) > 1:
@@ -160,21 +161,12 @@ def detect_counted(used: dict[str, int], violations_of: Callable[[str], int]) ->
     return _decide(letters, violations, sum(used.values()) - letters.get("O", 0))
 
 
-def _is_tag(tag: str) -> bool:
-    return tag[:1] in _LETTERS and (len(tag) == 1 or (len(tag) > 2 and tag[1] in SEPARATORS and tag[0] != "O"))
-
-
-def are_written_in(name: str, used: Sequence[str]) -> bool:
-    """Say whether every tag is in the letters of a scheme."""
-    return bool((tag_codes(used, SCHEMES[name]).roles != MISFIT).all())
-
-
 def _fits(name: str, used: list[str]) -> bool:
     """Say whether every tag is in the scheme's letters, and one in a letter that poorer schemes do not have."""
     tag_scheme = SCHEMES[name]
     telling = "ES" if "S" in tag_scheme.roles else "BE"
     own = [letter for letter, role in zip(tag_scheme.letters, tag_scheme.roles, strict=True) if role in telling]
-    return are_written_in(name, used) and (not own or any(tag[0] in own for tag in used))
+    return MISFIT not in tag_codes(used, tag_scheme).roles and (not own or any(tag[0] in own for tag in used))
 
 
 def _decide(letters: dict[str, int], violations: dict[str, int], tagged: int) -> Detection:

@@ -200,9 +200,9 @@ def legal(labels: Sequence[str], name: str | Scheme) -> Rules:
     tag_scheme = scheme(name)
     if not isinstance(labels, Sequence) or not all(isinstance(label, str) for label in labels):
         raise InputError("labels: expected a list of tags, got {labels}", labels=shown_value(labels))
-    for number, label in enumerate(labels):
-        tag_scheme.parse(label, f"labels[{number}]")
     codes = tag_codes(labels, tag_scheme)
+    for number in np.flatnonzero(codes.roles == MISFIT).tolist():
+        tag_scheme.parse(labels[number], f"labels[{number}]")  # which says what it should have been
     roles, types = codes.roles, codes.types
     table = FAMILY_RULES[tag_scheme.family]
     same = types[:, None] == types  # [L, L]

@@ -101,7 +101,6 @@ def open_source(path: PathLike) -> Iterator[IO[bytes]]:
 
 def read_bytes(path: PathLike, encoding: str = "utf-8") -> Bytes:
     """Return a whole source as UTF-8 bytes without a byte order mark."""
-    _check_encoding(encoding)
     with open_source(path) as stream:
         check_whole = whole_check(stream, path)
         data = stream.read()
@@ -110,7 +109,9 @@ def read_bytes(path: PathLike, encoding: str = "utf-8") -> Bytes:
         samples = (data[place : place + SAMPLE] for place in range(0, len(data), SAMPLE))
         encoding = next((guess(sample) for sample in samples if not sample.isascii()), "utf-8")
         tell(name_of(path), encoding)
-    array = np.frombuffer(recode(data, encoding, name_of(path)) if encoding != "utf-8" else data, np.uint8)
+    if encoding != "utf-8":
+        data = Recoder(name_of(path), encoding)(data, final=True)
+    array = np.frombuffer(data, np.uint8)
     return array[3:] if array[:3].tobytes() == BOM else array
 
 
@@ -139,7 +140,6 @@ def whole_check(stream: IO[bytes], path: PathLike) -> Callable[[int], None]:
 def is_plain(path: PathLike, encoding: str = "utf-8") -> bool:
     """Say whether a source is a plain file of UTF-8, as far as is known: neither packed nor a pipe, and not empty."""
     text = checked_path(path)
-    _check_encoding(encoding)
     plain = text != "-" and not text.endswith(PACKED) and encoding in ("utf-8", AUTO)
     return plain and os.path.isfile(text) and os.path.getsize(text) > 0
 
@@ -153,16 +153,10 @@ def read_string(path: PathLike, encoding: str = "utf-8") -> str:
         raise bad_utf8(name_of(path), data) from None
 
 
-def recode(data: bytes, encoding: str, name: str) -> bytes:
-    """Turn a whole text of another encoding into UTF-8."""
-    return Recoder(name, encoding)(data, final=True)
-
-
 class Recoder:
     """Turns blocks of one encoding into UTF-8; a character may begin in one block and end in the next."""
 
     def __init__(self, name: str, encoding: str) -> None:
-        _check_encoding(encoding)
         self.name, self.encoding = name, encoding
         self.lines = self.bytes = 0  # that were read before this block
         self.decoder = None if encoding in ("utf-8", AUTO) else _decoder_of(encoding)()
@@ -207,11 +201,6 @@ class Recoder:
         self.encoding = guess(data)
         tell(self.name, self.encoding)
         self.decoder = None if self.encoding == "utf-8" else _decoder_of(self.encoding)()
-
-
-def _check_encoding(encoding: object) -> None:
-    if not isinstance(encoding, str):
-        raise InputError("encoding: expected a name that Python knows, got {encoding}", encoding=shown_value(encoding))
 
 
 def _decoder_of(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:

@@ -11,7 +11,7 @@ import numpy as np
 from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError
 from tagline.ragged import offsets_of, row_of
-from tagline.readers.adapters import as_corpus, is_foreign
+from tagline.readers.adapters import corpus_of
 from tagline.readers.corpus import TAG, Column, Corpus
 from tagline.types import IntArray
 
@@ -43,10 +43,8 @@ class Tagged:
         >>> Tagged.of(["B-PER", "O"]).offsets.tolist(), Tagged.of([["B-PER", "O"], ["O"]]).offsets.tolist()
         ([0, 2], [0, 2, 3])
         """
-        if is_foreign(tags):
-            tags = as_corpus(tags)
-        if isinstance(tags, Corpus):
-            return cls(tags.column(name), tags.offsets, tags, name)
+        if (corpus := corpus_of(tags)) is not None:
+            return cls(corpus.column(name), corpus.offsets, corpus, name)
         if not is_listing(tags) or not isinstance(tags, Sequence | np.ndarray):
             raise InputError(
                 "tags: expected a list of tags, of lists of tags or a Corpus, got {tags}", tags=_short(tags)

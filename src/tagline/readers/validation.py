@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Generic
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tagline.checks import check_choice, shown_value
 from tagline.errors import InputError
@@ -25,7 +24,7 @@ from tagline.readers.rules import FAMILY_RULES, MISFIT, ROLES, SEPARATORS, Schem
 from tagline.readers.spans import SpanArray, find_spans
 from tagline.readers.tag_writing import write_tags
 from tagline.readers.tagged import Form, Tagged, Tags
-from tagline.types import BoolArray, IntArray
+from tagline.types import BoolArray
 
 POLICIES = ("conlleval", "discard", "raise")
 
@@ -67,33 +66,23 @@ def validate(tags: Tags, name: str | Scheme, *, column: str = TAG) -> list[Viola
     return list(_violations(Tagged.of(tags, column), scheme(name)))
 
 
-def count_violations(tagged: Tagged, tag_scheme: Scheme) -> int:
-    """Count what `validate` would list."""
-    codes = tag_codes(tagged.column.vocabulary, tag_scheme)
-    roles, types = codes.roles[tagged.column.ids], codes.types[tagged.column.ids]
-    return int(_forbidden(roles, types, tagged.offsets, tag_scheme).sum())
-
-
 def _violations(tagged: Tagged, tag_scheme: Scheme) -> Iterator[Violation]:
-    codes = tag_codes(tagged.column.vocabulary, tag_scheme)
-    wrong = _forbidden(codes.roles[tagged.column.ids], codes.types[tagged.column.ids], tagged.offsets, tag_scheme)
-    for n, kind in np.argwhere(wrong).tolist():
+    for n, kind in np.argwhere(forbidden(tagged, tag_scheme)).tolist():
         b, token = tagged.sentence_of(n)
         tag, previous = tagged.tag(n), tagged.tag(n - 1) if token else None
         problem = _MESSAGES[kind](tag_scheme, tag, previous or "")
         yield Violation(b, token, tag, previous, problem, tagged.place(b, token))
 
 
-def _forbidden(
-    roles: NDArray[np.int8], types: NDArray[np.int32], offsets: IntArray, tag_scheme: Scheme
-) -> NDArray[np.bool_]:
+def forbidden(tagged: Tagged, tag_scheme: Scheme) -> BoolArray:
     """Booleans ``[N, 4]``: not a tag of the scheme; must not start; must not follow; must not end.
 
     Any tag may stand beside a tag that is not of the scheme, so that one mistake is reported once.
     """
-    table = FAMILY_RULES[tag_scheme.family]
+    table, codes = FAMILY_RULES[tag_scheme.family], tag_codes(tagged.column.vocabulary, tag_scheme)
+    roles, types = codes.roles[tagged.column.ids], codes.types[tagged.column.ids]
     N = len(roles)
-    first = first_entries(offsets)
+    first = first_entries(tagged.offsets)
     last = np.append(first, True)[1:]
     misfit = roles == MISFIT
     follows = np.ones(N, np.bool_)
@@ -161,7 +150,7 @@ def _of_the_scheme(tag_scheme: Scheme, tag: str, _: str) -> str:
     return tag_scheme.expectation(tag)
 
 
-_MESSAGES = (_of_the_scheme, _at_start, _after, _at_end)  # in the order of `_forbidden`
+_MESSAGES = (_of_the_scheme, _at_start, _after, _at_end)  # in the order of `forbidden`
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,14 +15,14 @@ import numpy as np
 
 from tagline.errors import InputError
 from tagline.messages import message
-from tagline.models.labelled import complete_labels, illegal_sentences, read_labels, scheme_of, settled, shown_break
+from tagline.models.labelled import illegal_sentences, read_labels, scheme_of, settled, shown_break
 from tagline.models.provenance import fingerprint
 from tagline.readers.corpus import TAG, Column, Corpus
-from tagline.readers.detection import STRICTEST_FIRST, are_written_in, detect_counted, used_tags
-from tagline.readers.rules import SCHEMES, Rules, legal
+from tagline.readers.detection import STRICTEST_FIRST, detect_counted, used_tags
+from tagline.readers.rules import MISFIT, SCHEMES, Rules, legal, tag_codes
 from tagline.readers.tagged import Tagged
 from tagline.readers.training_files import LabelledFiles
-from tagline.readers.validation import count_violations
+from tagline.readers.validation import forbidden
 from tagline.scale.shards import Shard, read_shard
 from tagline.training.lanes import lane_targets
 
@@ -87,12 +87,12 @@ def survey(shard: Shard, files: LabelledFiles) -> Survey:
     corpus = read_shard(shard, files)
     used = used_tags(corpus.columns[TAG])
     tagged = Tagged.of(corpus)
-    schemes = [name for name in STRICTEST_FIRST if are_written_in(name, list(used))]
+    schemes = [SCHEMES[name] for name in STRICTEST_FIRST if MISFIT not in tag_codes(list(used), SCHEMES[name]).roles]
     return Survey(
         len(corpus),
         corpus.num_tokens,
         used,
-        {name: count_violations(tagged, SCHEMES[name]) for name in schemes},
+        {tag_scheme.name: int(forbidden(tagged, tag_scheme).sum()) for tag_scheme in schemes},
         columns=tuple(name for name in corpus.names if name != TAG),
         problems=(len(corpus.problems), corpus.problems[0] if corpus.problems else ""),
         fingerprint=fingerprint(corpus),
@@ -146,9 +146,10 @@ _NOTHING = read_labels(None, [])
 
 def first_settlement(surveys: Sequence[Survey], scheme: str | None, on_illegal: str) -> Settlement:
     """Say what the labels are; `judged_by` is set where some labellings break the rules."""
-    labels = tuple(complete_labels(joined_labels(surveys), scheme))
+    labels = tuple(sorted(joined_labels(surveys)))
     if scheme is None or not any(part.violations.get(scheme, 1) for part in surveys):
         return Settlement(labels, scheme)
+    legal(labels, scheme)  # refuses labels of another scheme
     # Labellings are counted first; those that are refused are dropped meanwhile.
     return Settlement(labels, scheme, labels, "drop" if on_illegal == "error" else on_illegal)
 
@@ -176,7 +177,7 @@ def final_settlement(
             got=got,
             what=what,
         )
-    labels = tuple(complete_labels(joined_labels(surveys), settlement.scheme))
+    labels = tuple(sorted(joined_labels(surveys)))
     note = f"{'dropped' if settlement.on_illegal == 'drop' else 'repaired'} {what}"
     return Settlement(labels, settlement.scheme, settlement.judged_by, settlement.on_illegal), (note,)
 

@@ -64,12 +64,6 @@ class Derivation:
     clusters: tuple[Clusters, ...] = field(default=(), compare=False, repr=False)
 
     @property
-    def num_tables(self) -> int:
-        """How many tables of clusters it needs."""
-        places = map(word_functions.table_of, self.functions)
-        return max((place + 1 for place in places if place is not None), default=0)
-
-    @property
     def mention(self) -> int:
         """Which other mention of the token's word it is taken from; 0 for the token itself."""
         return word_functions.mention_of(self.functions[0]) if self.functions else 0
@@ -134,7 +128,10 @@ class Derivation:
         values: list[str | None] = [*words]
         for name in self.functions:
             filled = [value for value in values if value] if not all(values) else values
-            results = self._apply(name, filled)  # type: ignore[arg-type]
+            if word_functions.table_of(name) is None and not word_functions.mention_of(name):
+                results = word_functions.apply(name, filled)  # type: ignore[arg-type]
+            else:
+                results = list(map(self._step(name), filled))  # type: ignore[arg-type]
             if len(filled) < len(values):
                 next_results = iter(results)
                 results = [next(next_results) if value else None for value in values]
@@ -143,11 +140,6 @@ class Derivation:
             values = [value or None for value in values]
         values = self._match(values)
         return [value.lower() if value else value for value in values] if self.lowered else values
-
-    def _apply(self, name: str, words: list[str]) -> list[str | None]:
-        if word_functions.table_of(name) is None and not word_functions.mention_of(name):
-            return word_functions.apply(name, words)
-        return list(map(self._step(name), words))
 
     @property
     def may_lack_padding(self) -> bool:

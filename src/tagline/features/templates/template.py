@@ -20,6 +20,7 @@ from typing import Any
 from tagline.checks import shown, shown_value
 from tagline.errors import InputError, visible
 from tagline.features.lexicons.clusters import Clusters
+from tagline.features.templates import word_functions
 from tagline.features.templates.lines import TemplateLine, parse_line
 from tagline.features.templates.macros import CRFPP_ROWS, Macro
 from tagline.features.templates.wapiti_lines import parse_pattern_line
@@ -110,7 +111,8 @@ class Template:
     @cached_property
     def num_tables(self) -> int:
         """How many tables of clusters it looks at."""
-        return max((macro.derivation.num_tables for line in self.lines for macro in line.macros), default=0)
+        names = (name for line in self.lines for macro in line.macros for name in macro.derivation.functions)
+        return max((place + 1 for place in map(word_functions.table_of, names) if place is not None), default=0)
 
     @cached_property
     def num_mentions(self) -> int:

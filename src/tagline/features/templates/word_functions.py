@@ -71,7 +71,7 @@ def shape(word: str) -> str:
 
 def shortshape(word: str) -> str:
     """The shape with each run of one kind written once: ``McDonald's`` → ``XxXx'x``."""
-    return _shorten(shape(word))
+    return _RUNS.sub(r"\1", shape(word))
 
 
 def case(word: str) -> str | None:
@@ -196,11 +196,7 @@ def apply(name: str, words: Sequence[str]) -> list[str | None]:
     if name == "case":
         return _each_once(case, text.translate(_cases).split("\n"))
     shapes = text.translate(_kinds).split("\n")
-    return _each_once(_shorten, shapes) if name == "shortshape" else [*shapes]
-
-
-def _shorten(word: str) -> str:
-    return _RUNS.sub(r"\1", word)
+    return _each_once(partial(_RUNS.sub, r"\1"), shapes) if name == "shortshape" else [*shapes]
 
 
 def _each_once(function: WordFunction, words: Iterable[str]) -> list[str | None]:

@@ -29,7 +29,7 @@ from tagline.features.vectors import add_vectors
 from tagline.features.vocabulary import Vocabulary
 from tagline.messages import message
 from tagline.models.sentences import tokens_as_corpus
-from tagline.readers.adapters import as_corpus, is_foreign
+from tagline.readers.adapters import corpus_of
 from tagline.readers.corpus import TAG, Corpus
 
 FeatureFunction: TypeAlias = Callable[[Any], Sequence[Any]]
@@ -189,8 +189,9 @@ class Extraction:
     def _items(self, X: Any, edges: Any) -> tuple[Any, Any]:
         if X is None:
             raise InputError("X: expected a list of sentences, got None")
+        corpus = corpus_of(X)
         if self.function is None:
-            if isinstance(X, Corpus) or is_foreign(X):
+            if corpus is not None:
                 raise InputError(
                     "features: expected a template or a function for sentences of tokens, got None; pass "
                     "features= one of {sets}, a template, or a function sentence → features",
@@ -198,7 +199,7 @@ class Extraction:
                 )
             return X, edges
         items = []
-        for b, sentence in enumerate(as_corpus(X) if is_foreign(X) else X):
+        for b, sentence in enumerate(X if corpus is None else corpus):
             made, size = self.function(sentence), len(sentence)
             if not isinstance(made, Iterable):
                 raise InputError(

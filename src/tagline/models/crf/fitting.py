@@ -29,7 +29,6 @@ from tagline.models.files import TrainingFacts
 from tagline.models.labelled import (
     LabelledTokens,
     Lesson,
-    complete_labels,
     match_lengths,
     prepare,
     read_labels,
@@ -39,6 +38,7 @@ from tagline.models.labelled import (
 )
 from tagline.models.sentences import as_sentences
 from tagline.models.sizes import warn_of_cost
+from tagline.readers.rules import legal
 from tagline.training.algorithms import Settings, convergence_of, run_settings, train
 from tagline.training.choices import SGD, Auto, algorithm_of
 from tagline.training.iteration import Step
@@ -258,8 +258,9 @@ def _labels(crf: CRF, labelled: LabelledTokens, more: Sequence[str], scheme: str
             'scheme="auto" or its name',
             priority=dictionary.priority,
         )
-    labels = complete_labels({*used_labels(labelled), *more}, scheme)
+    labels = sorted({*used_labels(labelled), *more})
     if dictionary is not None and dictionary.priority != "feature" and scheme is not None:
+        legal(labels, scheme)  # refuses labels of another scheme, which no phrase is to blame for
         dictionary.check_labels(labels, scheme)
     return labels
 

@@ -24,7 +24,6 @@ from tagline.models.files import Exported, TrainingFacts
 from tagline.models.labelled import (
     LabelledTokens,
     Lesson,
-    complete_labels,
     match_lengths,
     prepare,
     read_labels,
@@ -210,7 +209,7 @@ class NeuralTagger(NetworkSettings, NetworkViews, StoredNetwork, ChainModel, Bas
         scheme = scheme_of(labelled, self.scheme) if before is None or self.scheme != "auto" else before.scheme
 
         def names(labelled: LabelledTokens) -> list[str]:
-            labels = complete_labels(used_labels(labelled), scheme)
+            labels = sorted(used_labels(labelled))
             if before is None:
                 return labels
             if new := sorted(set(labels) - set(before.labels)):
