@@ -220,7 +220,7 @@ class Clash:
             beside = known[self.beside].flag if flags else self.beside
             shown = f"={shown_value(other)}" if not flags else "" if other is True else f" {other}"
             place = message("without {}", beside) if other is None else message("beside {}{}", beside, shown)
-        expected = self.expected or message("none") if flags else repr(known[self.name].default)
+        expected = self.expected or (message("none") if flags else repr(known[self.name].default))
         raise InputError(
             "{}: expected {} {}, got {}; {}", name, expected, place, shown_value(value), message(self.reason)
         )

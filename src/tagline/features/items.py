@@ -102,6 +102,38 @@ def _pair(vocabularies: Any) -> tuple[object, object]:
     return vocabularies  # type: ignore[no-any-return]
 
 
+_REFUSED = (
+    message("a dict or a list of strings"),
+    message("a finite number that fits float32"),
+    message("a list of sentences"),
+    message("a list of tokens"),
+    message("a string"),
+    message("a string, a number, a truth value, a dict or a list of strings"),
+    message("dicts at most 32 deep"),
+    message("Unicode text"),
+)
+"""What the core expects of sentences; `_refused` looks it up."""
+
+_REMEDIES = (
+    message("X is a list of sentences, each a list of tokens, each a dict or a list of strings"),
+    message("put a single sentence into a list of its own"),
+)
+
+
+def _refused(text: str) -> InputError:
+    """Return what the core refuses, ``place: expected this, got that; remedy``, as a template with values."""
+    text = " ".join(text.split())  # what stands there may be an array, which is written in several lines
+    place, _, rest = text.partition(": expected ")
+    wanted, _, got = rest.partition(", got ")
+    remedy = next((remedy for remedy in _REMEDIES if got.endswith(f"; {remedy.template}")), None)
+    if wanted not in {phrase.template for phrase in _REFUSED}:
+        return InputError(text)
+    if remedy is None:
+        return InputError("{}: expected {}, got {}", place, message(wanted), got)
+    got = got.removesuffix(f"; {remedy.template}")
+    return InputError("{}: expected {}, got {}; {}", place, message(wanted), got, remedy)
+
+
 def _numbered(
     items: Items, name: str, known: Vocabulary | None, min_frequency: float, hash_bits: int | None
 ) -> tuple[IntArray, Attributes, Vocabulary | None]:
@@ -113,8 +145,8 @@ def _numbered(
         )
     except OverflowError as error:  # more names than int32 can number
         raise InputError(str(error)) from None
-    except InputError as error:  # what stands there may be an array, which is written in several lines
-        raise InputError(" ".join(str(error).split())) from None
+    except InputError as error:
+        raise _refused(str(error)) from None
     except TypeError as error:  # what says that it can be gone through, and cannot
         reason = str(error).partition("\n")[0]
         raise InputError(

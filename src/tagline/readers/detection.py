@@ -186,8 +186,13 @@ def _decide(letters: dict[str, int], violations: dict[str, int], tagged: int) ->
         )
     else:
         reason = message("the letters are {}, and no sentence breaks the rules of {}", used, best)
-        if worse := [message("{} of {}", count, name) for name, count in violations.items() if count]:
-            reason = message("{} (violations: {})", reason, ", ".join(worse))
+        worse: str = ""
+        for name, count in violations.items():
+            if count:
+                known = message("{} of {}", count, name)
+                worse = message("{}, {}", worse, known) if worse else known
+        if worse:
+            reason = message("{} (violations: {})", reason, worse)
     if others:
         reason = message("{}; ambiguous: {} would fit as well, the strictest is taken", reason, ", ".join(others))
     return Detection(SCHEMES[best], reason, letters, violations, tuple(others))

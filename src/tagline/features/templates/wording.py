@@ -52,7 +52,7 @@ def _macro_in_words(macro: Macro) -> str:
             words = message("{} at mention {} of the word", words, derivation.mention)
         functions = functions[1:]
     for name in functions:
-        words = message("{name} of {words}", name=name, words=words)
+        words = message("{} of {}", name, words)
     if derivation.command == "v":
         return message("vector of {}", words)
     return words if derivation.command == "x" else message('"{}" in {}', derivation.pattern, words)

@@ -30,6 +30,7 @@ from tagline.models.crf.teaching import check_teaching, taught
 from tagline.models.dev_score import check_dev
 from tagline.models.files import Packed, StoredModel, reading
 from tagline.models.sentences import as_sentences
+from tagline.models.views import reason_in_words
 from tagline.settings import check_settings, documented
 from tagline.training.certificate import relative_gap
 from tagline.training.iteration import Step
@@ -197,7 +198,7 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
                 "fit: expected an objective and weights that are finite, got others: training {}; the "
                 "weights before it are kept. Take smaller steps (algorithm='sgd:rate=…'), scale the values of "
                 "features, or raise c2",
-                self.stop_reason_,
+                reason_in_words(self.stop_reason_),
             )
 
     @property

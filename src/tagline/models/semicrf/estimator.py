@@ -39,7 +39,7 @@ from tagline.models.semicrf.scoring import number, segment_chains
 from tagline.models.semicrf.settings import SemiCRFSettings
 from tagline.models.semicrf.views import view_segments
 from tagline.models.sentences import as_sentences, tokens_as_corpus
-from tagline.models.views import ModelView
+from tagline.models.views import ModelView, reason_in_words
 from tagline.settings import check_settings, documented
 from tagline.storage import ModelFile, Path
 from tagline.training.iteration import Step
@@ -119,7 +119,7 @@ class SemiCRF(SemiCRFSettings, StoredModel, ChainModel, BaseEstimator):  # type:
             raise TrainingError(
                 "fit: expected an objective and weights that are finite, got others: training {}; the "
                 "weights before it are kept. Scale the values of features, or raise c2",
-                self.stop_reason_,
+                reason_in_words(self.stop_reason_),
             )
         self._record(X, y)
         if dev is not None:
