@@ -135,10 +135,10 @@ def at_node() -> Iterator[None]:
     try:
         yield
     except TaglineError as error:
-        if str(error).startswith("node "):
+        if error.template.startswith("node "):
             raise
         kind = next(kind for kind in _KINDS if isinstance(error, kind))
-        raise kind(f"node {platform.node()}: {error}") from None
+        raise kind(message("node {node}: {error}", node=platform.node(), error=error)) from None
     except OSError as error:
         if error.errno not in REMEDIES:
             raise
