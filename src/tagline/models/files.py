@@ -131,7 +131,7 @@ def _class_of(file: ModelFile, setting: str, role: str = "estimator") -> Any:
     try:
         return getattr(kind_of_file(name, file.source), role)
     except MissingPackageError as error:
-        raise error.at(f"{file.source}, a {name} model") from None
+        raise error.at(message("{source}, a {name} model", source=file.source, name=name)) from None
 
 
 @dataclass(frozen=True)
@@ -434,7 +434,7 @@ def labels_of(file: ModelFile, most: int = MOST_LABELS) -> tuple[str, ...]:
                 affordable_labels=affordable_labels(file.size),
                 size=file.size,
             ),
-            f"{len(labels)} labels",
+            message("{num_labels} labels", num_labels=len(labels)),
         )
     if len(set(labels)) != len(labels):
         raise bad_file(file, message("labels, each once"), labels)

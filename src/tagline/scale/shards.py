@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError, NoPathError, StorageError, TaglineError, TrainingError
+from tagline.messages import message
 from tagline.readers.corpus import Corpus
 from tagline.readers.training_files import LabelledFiles
 from tagline.writing import REMEDIES

@@ -90,7 +90,7 @@ class ByteExpression:
                 )
             atoms.append(Atom(members, kind))
         if len(atoms) > MOST_ATOMS:
-            raise SizeError(f"{MOST_ATOMS} characters")
+            raise SizeError(message("{most_atoms} characters", most_atoms=MOST_ATOMS))
         return ByteExpression(tuple(atoms), at_start, at < len(left))
 
     @cached_property

@@ -188,7 +188,9 @@ def _check_references(
     where, first = f"{source}: {name.decode()}", place + CHUNK.size
     if stated < count or first + 4 * count > len(file):
         raise bad_model(
-            where, f"{count} references", message("{stated} within {num_file} bytes", stated=stated, num_file=len(file))
+            where,
+            message("{count} references", count=count),
+            message("{stated} within {num_file} bytes", stated=stated, num_file=len(file)),
         )
     begins = np.frombuffer(file, "<u4", count, first).astype(np.int64)
     if (begins % 4).any() or begins.max(initial=0) + 4 > len(file):
