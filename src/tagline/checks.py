@@ -35,7 +35,7 @@ def shown_value(value: object) -> str:
     try:
         text = repr(value)
     except (ValueError, RecursionError):  # a number of thousands of digits; a list in itself, nested too deeply
-        return message("a value of type {type} that is too large to show", type=type(value).__name__)
+        return message("a value of type {} that is too large to show", type(value).__name__)
     text = _LINES.sub(" ", text)  # arrays are written in several
     return text if len(text) <= 60 else f"{text[:59]}…"
 
@@ -53,27 +53,25 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
     """Raise unless a value is one of some strings."""
     names = tuple(choices)
     if not isinstance(value, str) or value not in names:
-        raise InputError(
-            "{name}: expected one of {names}, got {value}", name=name, names=", ".join(names), value=shown_value(value)
-        )
+        raise InputError("{}: expected one of {}, got {}", name, ", ".join(names), shown_value(value))
 
 
 def check_switch(name: str, value: object) -> None:
     """Raise unless a value is True or False; 1 and 0 stand for them."""
     if not isinstance(value, bool | np.bool_ | int | np.integer) or value not in (0, 1):
-        raise InputError("{name}: expected True or False, got {value}", name=name, value=shown_value(value))
+        raise InputError("{}: expected True or False, got {}", name, shown_value(value))
 
 
 def check_bool(name: str, value: object) -> None:
     """Raise unless a value is True or False, and no number that stands for them: files keep it as it is."""
     if not isinstance(value, bool | np.bool_):
-        raise InputError("{name}: expected True or False, got {value}", name=name, value=shown_value(value))
+        raise InputError("{}: expected True or False, got {}", name, shown_value(value))
 
 
 def check_verbose(name: str, value: object) -> None:
     """Raise unless a value is True or False, or a number that says how much to print."""
     if not isinstance(value, bool | np.bool_ | int | np.integer):
-        raise InputError("{name}: expected True or False, got {value}", name=name, value=shown_value(value))
+        raise InputError("{}: expected True or False, got {}", name, shown_value(value))
 
 
 def check_threshold(name: str, value: object) -> None:
@@ -94,15 +92,13 @@ def check_seconds(name: str, value: object) -> None:
 def check_functions(name: str, value: object) -> None:
     """Raise unless a value is a list of functions."""
     if not is_listing(value) or not all(map(callable, value)):
-        raise InputError("{name}: expected a list of functions, got {value}", name=name, value=shown_value(value))
+        raise InputError("{}: expected a list of functions, got {}", name, shown_value(value))
 
 
 def check_mapping(name: str, value: object) -> None:
     """Raise unless a value maps names to values, or is None."""
     if value is not None and not (isinstance(value, Mapping) and all(isinstance(key, str) for key in value)):
-        raise InputError(
-            "{name}: expected a dict of names and values, or None, got {value}", name=name, value=shown_value(value)
-        )
+        raise InputError("{}: expected a dict of names and values, or None, got {}", name, shown_value(value))
 
 
 def is_whole(value: object) -> TypeGuard[int | np.integer]:
@@ -129,16 +125,16 @@ def check_whole(
     if not is_whole(value) or (least is not None and value < least) or (most is not None and value > most):
         words = wanted or _whole_limits(least, most)
         if optional and not wanted:
-            words = message("{words}, or None", words=words)
-        raise InputError("{name}: expected {words}, got {value}", name=name, words=words, value=shown_value(value))
+            words = message("{}, or None", words)
+        raise InputError("{}: expected {}, got {}", name, words, shown_value(value))
 
 
 def _whole_limits(least: int | None, most: int | None) -> str:
     if least is None:
         return message("a whole number")
     if most is None:
-        return message("a whole number of {least} or more", least=least)
-    return message("a whole number from {least} to {most}", least=least, most=most)
+        return message("a whole number of {} or more", least)
+    return message("a whole number from {} to {}", least, most)
 
 
 def as_whole(name: str, value: Any, least: int, most: int | None = None, *, wanted: str = "") -> int:
@@ -175,15 +171,15 @@ def check_number(
     inside = (above < number or above == -math.inf) and (number < below or below == math.inf)
     if math.isnan(number) or (finite and math.isinf(number)) or not (inside and least <= number <= most):
         limits = (
-            message("above {limit:g}", limit=above),
-            message("of at least {limit:g}", limit=least),
-            message("below {limit:g}", limit=below),
-            message("of at most {limit:g}", limit=most),
+            message("above {:g}", above),
+            message("of at least {:g}", least),
+            message("below {:g}", below),
+            message("of at most {:g}", most),
         )
         finite_ones = map(math.isfinite, (above, least, below, most))
         said = message(" and ").join(compress(limits, finite_ones))
-        words = wanted or (message("a number {limits}", limits=said) if said else message("a number"))
-        raise InputError("{name}: expected {words}, got {value}", name=name, words=words, value=shown_value(value))
+        words = wanted or (message("a number {}", said) if said else message("a number"))
+        raise InputError("{}: expected {}, got {}", name, words, shown_value(value))
 
 
 def as_float(value: object) -> float:
@@ -201,26 +197,19 @@ def as_array(name: str, value: ArrayLike | None) -> NDArray[Any]:
     try:
         return np.asarray(value)
     except (ValueError, TypeError) as error:  # ragged lists, objects that refuse conversion
-        raise InputError(
-            "{name}: expected a rectangular array of numbers, got something else ({error})", name=name, error=error
-        ) from None
+        raise InputError("{}: expected a rectangular array of numbers, got something else ({})", name, error) from None
 
 
 def finite_numbers(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return a copy of finite numbers of any shape as float64."""
     values = as_array(name, value)
     if values.dtype.kind not in "fiu":
-        raise InputError("{name}: expected numbers, got {value}", name=name, value=shown_value(value))
+        raise InputError("{}: expected numbers, got {}", name, shown_value(value))
     numbers = np.array(values, np.float64, order="C")
     if not np.isfinite(numbers).all():
         where = tuple(int(axis[0]) for axis in np.nonzero(np.atleast_1d(~np.isfinite(numbers))))
         place = "" if numbers.ndim == 0 else f"[{', '.join(map(str, where))}]"
-        raise InputError(
-            "{name}{place}: expected a finite number, got {got}",
-            name=name,
-            place=place,
-            got=np.atleast_1d(numbers)[where],
-        )
+        raise InputError("{}{}: expected a finite number, got {}", name, place, np.atleast_1d(numbers)[where])
     return numbers
 
 
@@ -230,7 +219,7 @@ def random_generator(seed: Any) -> np.random.Generator:
         return np.random.default_rng(seed)
     except (TypeError, ValueError):
         wanted = message("a whole number of 0 or more, or None")
-        raise InputError("seed: expected {wanted}, got {seed}", wanted=wanted, seed=shown_value(seed)) from None
+        raise InputError("seed: expected {}, got {}", wanted, shown_value(seed)) from None
 
 
 def seed_of(random_state: object) -> int:
@@ -239,9 +228,9 @@ def seed_of(random_state: object) -> int:
         return 1 + int(np.random.SeedSequence().generate_state(1)[0]) % (2**32 - 1)
     if isinstance(random_state, np.random.RandomState | np.random.Generator):
         raise InputError(
-            "random_state: expected a whole number of 0 or more, or None, got a {type} of NumPy; a model keeps "
+            "random_state: expected a whole number of 0 or more, or None, got a {} of NumPy; a model keeps "
             "its seed: draw one, int(generator.integers(2**32)) or state.randint(2**31)",
-            type=type(random_state).__name__,
+            type(random_state).__name__,
         )
     check_whole("random_state", random_state, 0, wanted=message("a whole number of 0 or more, or None"))
     return int(random_state)  # type: ignore[call-overload, no-any-return]

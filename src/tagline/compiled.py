@@ -44,7 +44,7 @@ def _find() -> tuple[ModuleType | None, str, str]:
         return None, message("it works in the main interpreter alone"), message("import it there")
     try:
         if other := _other_copy():
-            return None, message("another copy is loaded, {file}", file=other), message("use one copy in a process")
+            return None, message("another copy is loaded, {}", other), message("use one copy in a process")
         core = import_module("tagline._core")
         sys.__dict__["_tagline_core"] = str(core.__file__)
         return core, "", ""
@@ -57,9 +57,7 @@ core, _missing, _remedy = _find()
 if core is None:
     warnings.warn(
         message(
-            "tagline: the compiled core is missing ({missing}); the slow NumPy engine answers instead; {remedy}",
-            missing=_missing,
-            remedy=_remedy,
+            "tagline: the compiled core is missing ({}); the slow NumPy engine answers instead; {}", _missing, _remedy
         ),
         RuntimeWarning,
         stacklevel=3,  # the line that imports tagline
@@ -80,11 +78,7 @@ def require() -> ModuleType:
     if _refused is not None:
         raise _refused
     if core is None:
-        raise TaglineError(
-            'the compiled core is missing ({missing}); {remedy}, or use the engine "naive"',
-            missing=_missing,
-            remedy=_remedy,
-        )
+        raise TaglineError('the compiled core is missing ({}); {}, or use the engine "naive"', _missing, _remedy)
     return core
 
 
@@ -116,10 +110,7 @@ def use_cpu(name: str, source: str = "cpu") -> None:
     core = require()
     if name not in supported_cpus():
         raise InputError(
-            "{source}: expected one of {supported_cpus} on this processor, got {name!r}",
-            source=source,
-            supported_cpus=", ".join(supported_cpus()),
-            name=name,
+            "{}: expected one of {} on this processor, got {!r}", source, ", ".join(supported_cpus()), name
         )
     core.use_cpu(name)
 
@@ -146,7 +137,7 @@ def set_threads(count: int, source: str = "threads") -> None:
     >>> tagline.set_threads(before)
     """
     if not 1 <= count <= 1024:
-        raise InputError("{source}: expected 1 to 1024, got {count}", source=source, count=count)
+        raise InputError("{}: expected 1 to 1024, got {}", source, count)
     if core is not None:
         core.set_threads(count)
 
@@ -158,7 +149,7 @@ def _from_environment() -> InputError | None:
             use_cpu(wanted, "TAGLINE_CPU")
         if wanted := os.environ.get("TAGLINE_THREADS"):
             if not wanted.isdecimal():
-                raise InputError("TAGLINE_THREADS: expected a whole number, got {wanted!r}", wanted=wanted)
+                raise InputError("TAGLINE_THREADS: expected a whole number, got {!r}", wanted)
             set_threads(int(wanted), "TAGLINE_THREADS")
     except InputError as error:
         return error

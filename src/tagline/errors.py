@@ -38,7 +38,7 @@ def deprecated(name: str, *, since: str, instead: str) -> None:
     """
     major, minor = since.split(".")[:2]
     release = f"{major}.{int(minor) + 2}"
-    text = message("{name} goes in tagline {release}: {instead}", name=name, release=release, instead=instead)
+    text = message("{} goes in tagline {}: {}", name, release, instead)
     warnings.warn(text, FutureWarning, stacklevel=3)
 
 
@@ -55,20 +55,20 @@ class DataWarning(UserWarning):
     """
 
 
-def warn_of_data(template: str, /, **values: object) -> None:
+def warn_of_data(template: str, /, *values: object, **named: object) -> None:
     """Raise a `DataWarning` where our caller's code stands, outside of this package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("tagline."):
         frame, level = frame.f_back, level + 1
-    warnings.warn(visible(str(message(template, **values))), DataWarning, stacklevel=level)
+    warnings.warn(visible(str(message(template, *values, **named))), DataWarning, stacklevel=level)
 
 
 class TaglineError(Exception):
     """Anything that Tagline reports to its user, in its language.
 
     Arguments:
-        template: what is wrong: English with named fields, or a text where there are no values. See `messages`.
-        values: of the fields.
+        template: what is wrong: English with fields, or a text where there are no values. See `messages`.
+        values, named: of the fields.
 
     >>> import tagline
     >>> try:
@@ -81,12 +81,12 @@ class TaglineError(Exception):
     _one_line: ClassVar[bool] = True
     """Whether a line break in a message, which comes from what it quotes, is shown as an escape, too."""
 
-    def __init__(self, template: str = "", /, **values: object) -> None:
-        super().__init__(message(template, **values))
+    def __init__(self, template: str = "", /, *values: object, **named: object) -> None:
+        super().__init__(message(template, *values, **named))
 
     @property
     def template(self) -> str:
-        """The message in English, with named fields: what does not change with the data or the language."""
+        """The message in English, with fields: what does not change with the data or the language."""
         return str(getattr(self.args[0], "template", self.args[0]))
 
     def __str__(self) -> str:

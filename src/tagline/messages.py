@@ -1,6 +1,6 @@
 """What is said to people, in the language of the process: English, or Chinese where ``TAGLINE_LANG=zh`` asks for it.
 
-A message is an English template with named fields, as `str.format` has them, and their values. The template is its key
+A message is an English template with fields, as `str.format` has them, and their values. The template is its key
 in the catalogue, `locale/zh_CN/LC_MESSAGES/tagline.po`, which `python docs/collect_messages.py` keeps; what is not
 there is said in English. Data are never translated: only a template is looked up, and a value that is a message itself.
 """
@@ -8,8 +8,9 @@ there is said in English. Data are never translated: only a template is looked u
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import count
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
@@ -104,24 +105,26 @@ class Message(str):
         return Message, (self.template, self.fields)
 
 
-def message(template: str, /, **values: object) -> Message:
+def message(template: str, /, *values: object, **named: object) -> Message:
     """Return a template with its values as a text for people; a message comes in the language that is used now.
 
     Values are written at once, but for those that are messages, which are translated with the template.
     """
     if isinstance(template, Message):
         return Message(template.template, template.fields)
-    if not values:
+    if not (values or named):
         return Message(template)
+    known = {str(number): value for number, value in enumerate(values)} | named
     fields: dict[Field, str] = {}
-    for _, name, spec, conversion in _FORMATTER.parse(template):
-        if name is not None:
-            value, spec = values[name], spec or ""
+    for _, field in _parts(template):
+        if field is not None:
+            name, spec, conversion = field
+            value = known[name]
             if isinstance(value, Message) and not (spec or conversion):
-                fields[name, spec, conversion] = value
+                fields[field] = value
             else:
                 value = _FORMATTER.convert_field(value, conversion)
-                fields[name, spec, conversion] = format(value, spec.format(**values) if "{" in spec else spec)
+                fields[field] = format(value, spec.format(*values, **named) if "{" in spec else spec)
     return Message(template, fields)
 
 
@@ -150,7 +153,11 @@ def _filled(template: str, fields: Mapping[Field, str] | None) -> str:
 def _with_fields(text: str, fields: Mapping[Field, str] | None) -> str:
     if fields is None:
         return text
-    return "".join(
-        literal if name is None else f"{literal}{fields[name, spec or '', conversion]}"
-        for literal, name, spec, conversion in _FORMATTER.parse(text)
-    )
+    return "".join(literal if field is None else f"{literal}{fields[field]}" for literal, field in _parts(text))
+
+
+def _parts(template: str) -> Iterator[tuple[str, Field | None]]:
+    """Split a template into texts and the fields behind them; fields without a name are numbered."""
+    numbers = count()
+    for literal, name, spec, conversion in _FORMATTER.parse(template):
+        yield literal, None if name is None else (name or str(next(numbers)), spec or "", conversion)

@@ -127,9 +127,9 @@ class Declared:
         elif self.type is float:
             limits = {"least": setting.least, "above": setting.above, "most": resolved(setting.most)}
             open_ended = limits["most"] == math.inf and math.isfinite(setting.least)
-            wanted = message("a number of {least:g} or more", least=setting.least) if open_ended else message("")
+            wanted = message("a number of {:g} or more", setting.least) if open_ended else message("")
             if open_ended and self.optional:
-                wanted = message("{words}, or None", words=wanted)
+                wanted = message("{}, or None", wanted)
             check_number(place, value, **limits, optional=self.optional, wanted=wanted)
 
     def read(self, value: Any, place: str = "") -> Any:
@@ -212,26 +212,17 @@ class Clash:
         known, value = declarations(type(owner)), getattr(owner, self.name)
         if not _meant(self.when, value):
             return
-        name, place = known[self.name].flag if flags else self.name, message("for {type}", type=type(owner).__name__)
+        name, place = known[self.name].flag if flags else self.name, message("for {}", type(owner).__name__)
         if self.beside:
             other = getattr(owner, self.beside)
             if not _meant(self.if_, other):
                 return
             beside = known[self.beside].flag if flags else self.beside
             shown = f"={shown_value(other)}" if not flags else "" if other is True else f" {other}"
-            place = (
-                message("without {beside}", beside=beside)
-                if other is None
-                else message("beside {beside}{shown}", beside=beside, shown=shown)
-            )
+            place = message("without {}", beside) if other is None else message("beside {}{}", beside, shown)
         expected = self.expected or (message("none") if flags else repr(known[self.name].default))
         raise InputError(
-            "{name}: expected {expected} {place}, got {value}; {reason}",
-            name=name,
-            expected=expected,
-            place=place,
-            value=shown_value(value),
-            reason=message(self.reason),
+            "{}: expected {} {}, got {}; {}", name, expected, place, shown_value(value), message(self.reason)
         )
 
 
@@ -293,12 +284,7 @@ def declared(owner: type[Owner]) -> type[Owner]:
     def __init__(self: Any, *arguments: Any, **settings: Any) -> None:  # noqa: N807
         for name in settings.keys() & type(self).moved.keys():
             raise TypeError(
-                message(
-                    "{type}: {name} is no setting any more; {moved}",
-                    type=type(self).__name__,
-                    name=name,
-                    moved=type(self).moved[name],
-                )
+                message("{}: {} is no setting any more; {}", type(self).__name__, name, type(self).moved[name])
             )
         keep(self, *arguments, **settings)
 

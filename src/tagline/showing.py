@@ -66,9 +66,9 @@ def picture(thing: Any, answers: Any = None, *, most: int = MOST) -> Any:
     if hasattr(thing, "_repr_html_"):
         return thing
     raise InputError(
-        "show: expected a sentence or corpus with tags, a tagged text, or a result such as a report, got {thing}; "
+        "show: expected a sentence or corpus with tags, a tagged text, or a result such as a report, got {}; "
         "a text is shown with the answers of a model: show(text, entities)",
-        thing=shown_value(thing),
+        shown_value(thing),
     )
 
 
@@ -82,9 +82,7 @@ def _several(things: Iterable[Any], most: int) -> Picture:
             continue
         drawn = picture(thing)
         if not isinstance(drawn, Picture):
-            raise InputError(
-                "show: expected sentences or tagged texts in a list, got {thing}", thing=shown_value(thing)
-            )
+            raise InputError("show: expected sentences or tagged texts in a list, got {}", shown_value(thing))
         shown.append(drawn)
     lines = tuple(line for drawn in shown for line in drawn.lines)
     return Picture(lines, note=f"… {rest:,} more" if rest else "")
@@ -97,15 +95,9 @@ def _answered(thing: Any, answers: Any, most: int) -> Picture:
     if _is_one(thing, answers):
         return Picture(tuple(_one_each([thing], [answers])))
     if not isinstance(thing, Sequence | Corpus) or not isinstance(answers, Sequence) or isinstance(answers, str):
-        raise InputError(
-            "answers: expected labels or entities for each sentence, got {answers}", answers=shown_value(answers)
-        )
+        raise InputError("answers: expected labels or entities for each sentence, got {}", shown_value(answers))
     if len(thing) != len(answers):
-        raise InputError(
-            "answers: expected {num_thing}, one a sentence, got {num_answers}",
-            num_thing=len(thing),
-            num_answers=len(answers),
-        )
+        raise InputError("answers: expected {}, one a sentence, got {}", len(thing), len(answers))
     lines = _one_each(islice(thing, most), answers[:most])
     rest = len(thing) - len(lines)
     return Picture(tuple(lines), note=f"… {rest:,} more" if rest else "")
@@ -131,11 +123,7 @@ def _one_each(things: Iterable[Any], answers: Sequence[Any]) -> list[Sequence[Pi
     for b in at:
         tokens = sentences[b].tokens
         if len(tokens) != len(labels[b] or ()):
-            raise InputError(
-                "answers: expected {num_tokens} labels, one a token, got {num_labels}",
-                num_tokens=len(tokens),
-                num_labels=len(labels[b] or ()),
-            )
+            raise InputError("answers: expected {} labels, one a token, got {}", len(tokens), len(labels[b] or ()))
     cuts = dict(zip(at, pieces_of([sentences[b] for b in at], [labels[b] for b in at]), strict=True))
     return [
         cuts[b] if b in cuts else _entity_pieces(*_text_and_tokens(thing), _entities(answer))
@@ -161,7 +149,7 @@ def _labels(answer: Any) -> Sequence[str] | None:
     if _is_answer(answer):
         return None if answer.entities is not None else answer.labels
     if not isinstance(answer, Sequence):
-        raise InputError("answers: expected a list of labels or entities, got {answer}", answer=shown_value(answer))
+        raise InputError("answers: expected a list of labels or entities, got {}", shown_value(answer))
     return answer if len(answer) and all(isinstance(label, str | int) for label in answer) else None
 
 
@@ -190,11 +178,11 @@ def _entity_pieces(text: str, places: Sequence[tuple[int, int]] | None, entities
     for mark in marks:
         if mark.start < at:
             raise InputError(
-                "answers: expected entities of the text, none over another, got {type} at {start} to {end}; "
+                "answers: expected entities of the text, none over another, got {} at {} to {}; "
                 "plots.spans draws those that overlap under each other",
-                type=mark.type,
-                start=mark.start,
-                end=mark.end,
+                mark.type,
+                mark.start,
+                mark.end,
             )
         at = mark.end
     return list(cut(text, marks))
@@ -211,12 +199,11 @@ def _marks(text: str, places: Sequence[tuple[int, int]] | None, entities: Iterab
     for mark in marks:
         if not 0 <= mark.start <= mark.end <= len(text):
             raise InputError(
-                "answers: expected entities within the {num_text} characters of the text, got {type} at {start} "
-                "to {end}",
-                num_text=len(text),
-                type=mark.type,
-                start=mark.start,
-                end=mark.end,
+                "answers: expected entities within the {} characters of the text, got {} at {} to {}",
+                len(text),
+                mark.type,
+                mark.start,
+                mark.end,
             )
     return marks
 
@@ -230,9 +217,7 @@ def _mark(entity: Any, places: Sequence[tuple[int, int]] | None) -> Mark:
         start, end, label = int(start), int(end), str(label)
         probability = None if probability is None else float(probability)
     except (AttributeError, TypeError, ValueError):
-        raise InputError(
-            "answers: expected entities with start, end and type, got {entity}", entity=shown_value(entity)
-        ) from None
+        raise InputError("answers: expected entities with start, end and type, got {}", shown_value(entity)) from None
     if not by_token:
         if getattr(entity, "char_start", None) is not None:
             start, end = entity.char_start, entity.char_end
@@ -243,12 +228,7 @@ def _mark(entity: Any, places: Sequence[tuple[int, int]] | None) -> Mark:
             "sentence instead of the text"
         )
     if not 0 <= start < end <= len(places):
-        raise InputError(
-            "answers: expected entities of the {num_places} tokens, got tokens {start} to {end}",
-            num_places=len(places),
-            start=start,
-            end=end,
-        )
+        raise InputError("answers: expected entities of the {} tokens, got tokens {} to {}", len(places), start, end)
     return Mark(places[start][0], places[end - 1][1], label, probability)
 
 

@@ -102,7 +102,7 @@ class ModelFile:
         value = self.config.get(name)
         if type(value) is not kind:
             got = message("none") if name not in self.config else f"{type(value).__name__}"
-            raise _bad(self.source, message("the setting {name!r} of type {kind}", name=name, kind=kind.__name__), got)
+            raise _bad(self.source, message("the setting {!r} of type {}", name, kind.__name__), got)
         return value
 
     def tensor(self, name: str, dtype: DTypeLike, *shape: int | None) -> NDArray[Any]:
@@ -112,14 +112,14 @@ class ModelFile:
         if array is None:
             raise _bad(
                 self.source,
-                message("an array {name!r} of {wanted} [{sizes}]", name=name, wanted=wanted, sizes=sizes),
+                message("an array {!r} of {} [{}]", name, wanted, sizes),
                 message("none of that name"),
             )
         fits = array.ndim == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
         if array.dtype != wanted or not fits:
             raise _bad(
                 self.source,
-                message("{name!r} as {wanted} [{sizes}]", name=name, wanted=wanted, sizes=sizes),
+                message("{!r} as {} [{}]", name, wanted, sizes),
                 f"{array.dtype} {list(array.shape)}",
             )
         return array
@@ -143,10 +143,7 @@ def write(path: Path, config: dict[str, Any], tensors: Tensors) -> None:
     except OSError as error:
         remedy = REMEDIES.get(error.errno or 0, message("make its folder or choose another"))
         raise StorageError(
-            "{name:.400}: expected a place to write to, got: {strerror}; {remedy}",
-            name=name,
-            strerror=error.strerror,
-            remedy=remedy,
+            "{:.400}: expected a place to write to, got: {}; {}", name, error.strerror, remedy
         ) from error
 
 
@@ -178,7 +175,7 @@ def read(path: Path, *, verify: bool = True, mapped: bool = True) -> ModelFile:
         raise _bad(
             name,
             message("a readable model file"),
-            message("the answer {strerror}", strerror=error.strerror),
+            message("the answer {}", error.strerror),
             message("see who may read it"),
         ) from error
     return _unpack(data, name, verify)
@@ -200,14 +197,12 @@ def loads(data: bytes | bytearray | memoryview, *, source: str = "<bytes>", veri
 
 def _name_of(path: Path) -> str:
     if not isinstance(path, str | os.PathLike) or not isinstance(name := os.fspath(path), str) or "\0" in name:
-        raise StorageError("path: expected the name of a file, got {type}", type=type(path).__name__)
+        raise StorageError("path: expected the name of a file, got {}", type(path).__name__)
     return name
 
 
 def _bad(source: str, expected: str, got: str, remedy: str = _DAMAGED) -> StorageError:
-    return StorageError(
-        "{source}: expected {expected}, got {got}; {remedy}", source=source, expected=expected, got=got, remedy=remedy
-    )
+    return StorageError("{}: expected {}, got {}; {}", source, expected, got, remedy)
 
 
 # Out: settings and arrays → pieces of bytes.
@@ -230,11 +225,7 @@ def _pack(config: dict[str, Any], tensors: Tensors) -> list[Piece]:
             pieces.append(bytes(pad))
             end += pad
     if len(entries) > MOST_TENSORS:
-        raise InputError(
-            "tensors: expected up to {most_tensors} with their padding, got {last}",
-            most_tensors=MOST_TENSORS,
-            last=len(entries) - 1,
-        )
+        raise InputError("tensors: expected up to {} with their padding, got {}", MOST_TENSORS, len(entries) - 1)
     front = _front(entries)
     checksum = _checksum(front, *pieces)
     return [front.replace(_checksum_field(_UNKNOWN), _checksum_field(checksum), 1), *pieces]
@@ -249,21 +240,13 @@ def _front(entries: dict[str, Any]) -> bytes:
     try:
         header = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError as error:
-        raise InputError(
-            "config and names: expected text that is UTF-8, got {got!r}", got=error.object[error.start]
-        ) from None
+        raise InputError("config and names: expected text that is UTF-8, got {!r}", error.object[error.start]) from None
     header += b" " * (-(8 + len(header)) % ALIGNMENT)
     if len(header) > LARGEST_HEADER:
-        raise InputError(
-            "config: expected up to {largest_header} bytes, got {num_header}; put tables into arrays",
-            largest_header=LARGEST_HEADER,
-            num_header=len(header),
-        )
+        raise InputError("config: expected up to {} bytes, got {}; put tables into arrays", LARGEST_HEADER, len(header))
     if (count := _lists(header)) > MOST_LISTS:
         raise InputError(
-            "config: expected up to {most_lists} lists and objects, got {count}; put tables into arrays",
-            most_lists=MOST_LISTS,
-            count=count,
+            "config: expected up to {} lists and objects, got {}; put tables into arrays", MOST_LISTS, count
         )
     return struct.pack("<Q", len(header)) + header
 
@@ -277,7 +260,7 @@ def _config_text(config: dict[str, Any]) -> str:
     try:
         text = json.dumps(in_english(config), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:
-        raise InputError("config: expected values of JSON's types, got: {error}", error=error) from None
+        raise InputError("config: expected values of JSON's types, got: {}", error) from None
     _check_keys(config)
     return text
 
@@ -286,7 +269,7 @@ def _check_keys(value: object) -> None:
     """Raise where JSON would silently turn keys into strings."""
     if isinstance(value, dict):
         if odd := [key for key in value if not isinstance(key, str)]:
-            raise InputError("config: expected strings as keys, got {got!r}", got=odd[0])
+            raise InputError("config: expected strings as keys, got {!r}", odd[0])
         value = list(value.values())
     if isinstance(value, list | tuple):
         for part in value:
@@ -296,21 +279,11 @@ def _check_keys(value: object) -> None:
 def _plain(name: str, value: NDArray[Any]) -> NDArray[Any]:
     """Return the array as it is stored, little-endian."""
     if not isinstance(name, str) or name == _METADATA or name.startswith(_PAD):
-        raise InputError(
-            "tensors: expected names other than {metadata} and {pad}…, got {name!r}",
-            metadata=_METADATA,
-            pad=_PAD,
-            name=name,
-        )
+        raise InputError("tensors: expected names other than {} and {}…, got {!r}", _METADATA, _PAD, name)
     array = np.asarray(value)
     array = array.astype(array.dtype.newbyteorder("<"), copy=False)
     if array.dtype not in _NAMES:
-        raise InputError(
-            "tensor {name!r}: expected one of {dtypes}, got {dtype}",
-            name=name,
-            dtypes=", ".join(_DTYPES),
-            dtype=array.dtype,
-        )
+        raise InputError("tensor {!r}: expected one of {}, got {}", name, ", ".join(_DTYPES), array.dtype)
     return array
 
 
@@ -350,31 +323,27 @@ def _unpack(data: bytes | bytearray | memoryview | mmap.mmap, source: str, verif
 def _header(view: memoryview, source: str) -> bytes:
     start = bytes(view[:16])
     if start[8:9] != b"{":
-        got, remedy = message("{num_view} bytes of something else", num_view=len(view)), _NAME
+        got, remedy = message("{} bytes of something else", len(view)), _NAME
         if len(view) > 8:
             matches = ((kind, advice) for magic, kind, advice in _STRANGERS if re.match(magic, start))
             got, remedy = next(matches, (got, remedy))
         raise _bad(source, message("a Tagline model file"), got, remedy)
     length, rest = int.from_bytes(start[:8], "little"), len(view) - 8
     if length > LARGEST_HEADER:
-        raise _bad(
-            source, message("a header of up to {largest_header} bytes", largest_header=LARGEST_HEADER), str(length)
-        )
+        raise _bad(source, message("a header of up to {} bytes", LARGEST_HEADER), str(length))
     if length > rest:
         raise _bad(
             source,
-            message("a header of {length} bytes", length=length),
-            message("{rest}: the file is cut short", rest=rest),
+            message("a header of {} bytes", length),
+            message("{}: the file is cut short", rest),
             _COPY,
         )
     header = bytes(view[8 : 8 + length])
     # Counted before anything is built. In settings the quotes are escaped, so that they do not count.
     if (count := header.count(b'"data_offsets"')) > MOST_TENSORS:
-        raise _bad(source, message("up to {most_tensors} tensors", most_tensors=MOST_TENSORS), str(count))
+        raise _bad(source, message("up to {} tensors", MOST_TENSORS), str(count))
     if (count := _lists(header)) > MOST_LISTS:
-        raise _bad(
-            source, message("up to {most_lists} lists and objects in the header", most_lists=MOST_LISTS), str(count)
-        )
+        raise _bad(source, message("up to {} lists and objects in the header", MOST_LISTS), str(count))
     return header
 
 
@@ -389,7 +358,7 @@ def _json(text: bytes | str, source: str) -> dict[str, Any]:
         raise _bad(
             source,
             "UTF-8",
-            message("byte {object:#04x} at {start}", object=error.object[error.start], start=error.start),
+            message("byte {:#04x} at {}", error.object[error.start], error.start),
         ) from None
     except RecursionError:  # each Python words it differently
         raise _bad(source, "JSON", message("lists or objects too deep in one another")) from None
@@ -403,15 +372,13 @@ def _json(text: bytes | str, source: str) -> dict[str, Any]:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        raise ValueError(
-            message("{counter} twice as a key", counter=_shown(Counter((key for key, _ in pairs)).most_common(1)[0][0]))
-        )
+        raise ValueError(message("{} twice as a key", _shown(Counter((key for key, _ in pairs)).most_common(1)[0][0])))
     return fields
 
 
 def _finite(digits: str) -> float:
     if not math.isfinite(float(digits)):
-        raise ValueError(message("the number {digits}", digits=_shown(digits)))
+        raise ValueError(message("the number {}", _shown(digits)))
     return float(digits)
 
 
@@ -423,10 +390,10 @@ def _metadata(metadata: object, source: str) -> tuple[dict[str, Any], int]:
     if not isinstance(version, str) or not re.fullmatch("[0-9]{1,9}", version):
         raise _bad(source, message("a version number"), _shown(version))
     if int(version) > VERSION:
-        got = message("format {version}, written by a newer Tagline", version=int(version))
+        got = message("format {}, written by a newer Tagline", int(version))
         raise _bad(
             source,
-            message("a model file of format {version} or older", version=VERSION),
+            message("a model file of format {} or older", VERSION),
             got,
             message("upgrade Tagline to read it"),
         )
@@ -450,12 +417,10 @@ def _checked(name: str, entry: Any, source: str) -> tuple[np.dtype[Any], tuple[i
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise _bad(where, message("dtype, shape and data_offsets"), _shown(entry))
     if not isinstance(entry["dtype"], str) or entry["dtype"] not in _DTYPES:
-        raise _bad(where, message("a dtype of {dtypes}", dtypes=", ".join(_DTYPES)), _shown(entry["dtype"]))
+        raise _bad(where, message("a dtype of {}", ", ".join(_DTYPES)), _shown(entry["dtype"]))
     shape, place = _naturals(entry["shape"]), _naturals(entry["data_offsets"])
     if shape is None or len(shape) > _MOST_AXES:
-        raise _bad(
-            where, message("a shape of up to {most_axes} whole numbers", most_axes=_MOST_AXES), _shown(entry["shape"])
-        )
+        raise _bad(where, message("a shape of up to {} whole numbers", _MOST_AXES), _shown(entry["shape"]))
     if place is None or len(place) != 2 or place[0] > place[1]:
         raise _bad(where, message("two data_offsets, rising"), _shown(entry["data_offsets"]))
     dtype = np.dtype(_DTYPES[entry["dtype"]])
@@ -466,7 +431,7 @@ def _checked(name: str, entry: Any, source: str) -> tuple[np.dtype[Any], tuple[i
     if size != place[1] - place[0]:
         raise _bad(
             where,
-            message("data_offsets that are {size} bytes apart, as dtype and shape say", size=size),
+            message("data_offsets that are {} bytes apart, as dtype and shape say", size),
             str(list(place)),
         )
     return dtype, shape, (place[0], place[1])
@@ -484,17 +449,15 @@ def _check_cover(places: list[Place], size: int, source: str) -> None:
     end = 0
     for first, last in sorted(places):
         if first != end:
-            raise _bad(source, message("a tensor that begins at byte {end} of the data", end=end), f"{first}")
+            raise _bad(source, message("a tensor that begins at byte {} of the data", end), f"{first}")
         end = last
     if size < end:
-        raise _bad(
-            source, message("{end} bytes of data", end=end), message("{size}: the file is cut short", size=size), _COPY
-        )
+        raise _bad(source, message("{} bytes of data", end), message("{}: the file is cut short", size), _COPY)
     if size > end:
         raise _bad(
             source,
-            message("{end} bytes of data", end=end),
-            message("{size}: something was added to the file", size=size),
+            message("{} bytes of data", end),
+            message("{}: something was added to the file", size),
             _COPY,
         )
 
@@ -503,13 +466,13 @@ def _verify(stated: object, header: bytes, view: memoryview, source: str) -> Non
     blank = header.replace(_checksum_field(str(stated)), _checksum_field(_UNKNOWN), 1)
     computed = _checksum(view[:8], blank, view[8 + len(header) :])
     if computed != stated:
-        raise _bad(source, message("the checksum {stated}", stated=_shown(stated)), repr(computed))
+        raise _bad(source, message("the checksum {}", _shown(stated)), repr(computed))
 
 
 def _array(name: str, view: memoryview, dtype: np.dtype[Any], shape: tuple[int, ...], source: str) -> NDArray[Any]:
     raw = np.frombuffer(view, np.uint8)
     if dtype == np.bool_ and raw.size and raw.max() > 1:
-        raise _bad(source, message("0 and 1 in tensor {name}", name=_shown(name)), str(raw.max()))
+        raise _bad(source, message("0 and 1 in tensor {}", _shown(name)), str(raw.max()))
     array: NDArray[Any] = np.ndarray(shape, dtype, raw)
     if not array.flags.aligned:  # in a file of another tool
         array = array.copy()

@@ -91,28 +91,23 @@ class Chain:
         )
         if scores["emissions"].ndim != 2 or scores["emissions"].shape[1] < 1:
             raise InputError(
-                "emissions: expected shape [tokens, labels] with at least one label, got {shape}; for several "
+                "emissions: expected shape [tokens, labels] with at least one label, got {}; for several "
                 "sentences, join their tokens and pass offsets",
-                shape=list(scores["emissions"].shape),
+                list(scores["emissions"].shape),
             )
         N, L = scores["emissions"].shape
         if scores["transitions"].shape not in ((L, L), (N, L, L)):
             raise InputError(
-                "transitions: expected shape [{L}, {L}] or [{N}, {L}, {L}] to match the emissions, got {shape}",
-                L=L,
-                N=N,
-                shape=list(scores["transitions"].shape),
+                "transitions: expected shape [{0}, {0}] or [{1}, {0}, {0}] to match the emissions, got {2}",
+                L,
+                N,
+                list(scores["transitions"].shape),
             )
         checked_offsets = _as_offsets(offsets, N)
         for name in ("start", "end"):
             row = scores.setdefault(name, np.zeros(L, scores["emissions"].dtype))
             if row.shape != (L,):
-                raise InputError(
-                    "{name}: expected shape [{L}], one score a label, got {shape}",
-                    name=name,
-                    L=L,
-                    shape=list(row.shape),
-                )
+                raise InputError("{}: expected shape [{}], one score a label, got {}", name, L, list(row.shape))
         highest = [_check_values(name, scores[name]) for name in ("start", "end")]
         highest.append(_check_values("emissions", scores["emissions"], checked_offsets))
         highest.append(_check_transitions(scores["transitions"], checked_offsets))
@@ -134,20 +129,17 @@ class Chain:
             or not isinstance(emissions, Iterable)
             or getattr(emissions, "ndim", 1) < 1
         ):
-            raise InputError("emissions: expected a list of sentences, got {type}", type=type(emissions).__name__)
+            raise InputError("emissions: expected a list of sentences, got {}", type(emissions).__name__)
         rows = [as_array(f"emissions of sentence {b}", sentence) for b, sentence in enumerate(emissions)]
         matrix = as_array("transitions", transitions)
         if matrix.ndim != 2:
-            raise InputError("transitions: expected shape [labels, labels], got {shape}", shape=list(matrix.shape))
+            raise InputError("transitions: expected shape [labels, labels], got {}", list(matrix.shape))
         width = len(matrix)
         rows = [row if row.size else np.empty((0, width), row.dtype) for row in rows]
         for b, row in enumerate(rows):
             if row.ndim != 2 or row.shape[1] != width:
                 raise InputError(
-                    "emissions of sentence {b}: expected shape [tokens, {width}], got {shape}",
-                    b=b,
-                    width=width,
-                    shape=list(row.shape),
+                    "emissions of sentence {}: expected shape [tokens, {}], got {}", b, width, list(row.shape)
                 )
         joined = np.concatenate(rows) if rows else np.empty((0, width))
         return cls(joined, transitions, start, end, np.cumsum([0, *(len(row) for row in rows)]))
@@ -359,9 +351,7 @@ def _as_scores(arrays: dict[str, NDArray[Any]]) -> dict[str, FloatArray]:
     sizes = []
     for name, array in arrays.items():
         if array.size and (array.dtype.kind not in "fiu" or array.dtype.itemsize > 8):
-            raise InputError(
-                "{name}: expected float32 or float64 numbers, got dtype {dtype}", name=name, dtype=array.dtype
-            )
+            raise InputError("{}: expected float32 or float64 numbers, got dtype {}", name, array.dtype)
         if array.dtype.kind == "f":
             sizes.append(array.dtype.itemsize)
     dtype = np.float32 if sizes and max(sizes) <= 4 else np.float64
@@ -384,27 +374,15 @@ def _as_offsets(offsets: ArrayLike | None, N: int) -> IntArray:
     array = as_array("offsets", offsets)
     if array.ndim != 1 or len(array) < 1 or array.dtype.kind not in "iu":
         raise InputError(
-            "offsets: expected integers of shape [sentences + 1], got {dtype} {shape}",
-            dtype=array.dtype,
-            shape=list(array.shape),
+            "offsets: expected integers of shape [sentences + 1], got {} {}", array.dtype, list(array.shape)
         )
     starts = np.array(array, dtype=np.int64)
     if starts[0] != 0 or starts[-1] != N:
-        raise InputError(
-            "offsets: expected to run from 0 to {N} (the tokens), got {got} to {last}",
-            N=N,
-            got=starts[0],
-            last=starts[-1],
-        )
+        raise InputError("offsets: expected to run from 0 to {} (the tokens), got {} to {}", N, starts[0], starts[-1])
     falls = starts[1:] < starts[:-1]
     if falls.any():
         b = int(falls.argmax())
-        raise InputError(
-            "offsets[{b}]: expected at least {starts} (they never fall), got {got}",
-            b=b + 1,
-            starts=starts[b],
-            got=starts[b + 1],
-        )
+        raise InputError("offsets[{}]: expected at least {} (they never fall), got {}", b + 1, starts[b], starts[b + 1])
     return starts
 
 
@@ -419,7 +397,7 @@ def place_of(offsets: IntArray, n: int) -> str:
     ' (sentence 1, token 1)'
     """
     b = int(np.searchsorted(offsets, n, side="right")) - 1
-    return message(" (sentence {b}, token {n})", b=b, n=n - offsets[b]) if len(offsets) > 2 else ""
+    return message(" (sentence {}, token {})", b, n - offsets[b]) if len(offsets) > 2 else ""
 
 
 def _check_values(name: str, values: FloatArray, offsets: IntArray | None = None, place: str = "") -> float:
@@ -437,12 +415,7 @@ def _check_values(name: str, values: FloatArray, offsets: IntArray | None = None
     if bad.any():
         where = tuple(int(axis[0]) for axis in np.nonzero(bad))
         place = f"[{', '.join(map(str, where))}]" + (place if offsets is None else place_of(offsets, where[0]))
-        raise InputError(
-            "{name}{place}: expected a finite score or -inf (forbidden), got {got}",
-            name=name,
-            place=place,
-            got=values[where],
-        )
+        raise InputError("{}{}: expected a finite score or -inf (forbidden), got {}", name, place, values[where])
     return highest
 
 

@@ -91,26 +91,14 @@ def check_writable(path: Path, place: str = "") -> None:
     try:
         check_place(path)
     except IsADirectoryError:
-        raise StorageError(
-            "{where}: {name} is a folder, not a file; name a file in it", where=where, name=name
-        ) from None
+        raise StorageError("{}: {} is a folder, not a file; name a file in it", where, name) from None
     except NotADirectoryError:
-        raise StorageError(
-            "{where}: {folder} is not a folder; choose another place", where=where, folder=folder
-        ) from None
+        raise StorageError("{}: {} is not a folder; choose another place", where, folder) from None
     except OSError as error:
         if not os.path.isdir(folder or "."):
-            raise StorageError(
-                "{where}: there is no folder {folder}; make it first", where=where, folder=folder
-            ) from None
+            raise StorageError("{}: there is no folder {}; make it first", where, folder) from None
         remedy = REMEDIES.get(error.errno or 0, message("choose another place"))
-        raise StorageError(
-            "{where}: {name} cannot be written: {strerror}; {remedy}",
-            where=where,
-            name=name,
-            strerror=error.strerror,
-            remedy=remedy,
-        ) from None
+        raise StorageError("{}: {} cannot be written: {}; {}", where, name, error.strerror, remedy) from None
 
 
 def _check_no_folder(name: str, status: os.stat_result | None) -> None:
@@ -296,19 +284,9 @@ def check_apart(read: Mapping[str, Any], written: Mapping[str, Any]) -> None:
         if path == STREAM or (identity := _identity(path)) is None:
             continue
         if identity in inputs:
-            raise InputError(
-                "{name}: {path} is also read, as {inputs}; name another file to write",
-                name=name,
-                path=path,
-                inputs=inputs[identity],
-            )
+            raise InputError("{}: {} is also read, as {}; name another file to write", name, path, inputs[identity])
         if identity in outputs:
-            raise InputError(
-                "{name}: {path} is also written, as {outputs}; name another file to write",
-                name=name,
-                path=path,
-                outputs=outputs[identity],
-            )
+            raise InputError("{}: {} is also written, as {}; name another file to write", name, path, outputs[identity])
         outputs[identity] = name
 
 

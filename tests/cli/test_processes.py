@@ -49,7 +49,7 @@ def test_a_conversation_through_pipes_and_a_closed_one(model: Path) -> None:
 def test_ctrl_c_saves_what_was_learned(tmp_path: Path) -> None:
     write_columns(make_entities(1500), tmp_path / "train.txt")
     path = tmp_path / "m.tagline"
-    words = ["train", tmp_path / "train.txt", "-o", path, "-v", "--delta", 0, "--epsilon", 0]
+    words = ["train", tmp_path / "train.txt", "-o", path, "-v", "--algorithm", "auto:delta=0,epsilon=0"]
     with start(*words) as process:
         assert process.stderr is not None
         lines = [process.stderr.readline()]

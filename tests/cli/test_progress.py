@@ -120,7 +120,7 @@ def test_a_terminal_has_a_bar_within_epochs_and_keeps_their_lines() -> None:
 
 def test_the_way_of_telling(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FORCE_COLOR", raising=False)
-    with reporting(Budget(), quiet=True) as tell:
+    with reporting(quiet=True) as tell:
         assert isinstance(tell, Silent)
-    with reporting(Budget()) as tell:
+    with reporting() as tell:
         assert isinstance(tell, Lines)

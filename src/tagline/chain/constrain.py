@@ -48,9 +48,7 @@ def constrain(
     """
     check_chain(chain)
     if rules is not None and not isinstance(rules, Rules):
-        raise InputError(
-            "rules: expected those of tagline.readers.schemes.legal, got {rules}", rules=shown_value(rules)
-        )
+        raise InputError("rules: expected those of tagline.readers.schemes.legal, got {}", shown_value(rules))
     if rules is not None:
         chain = constrain(chain, transitions=rules.transitions, start=rules.start, end=rules.end)
     L = chain.num_labels
@@ -75,17 +73,10 @@ def _rules(name: str, rules: ArrayLike, *shapes: tuple[int, ...]) -> BoolArray:
     allowed = as_array(name, rules)
     if allowed.shape not in shapes:
         wanted = message(" or ").join(str(list(shape)) for shape in dict.fromkeys(shapes))
-        raise InputError(
-            "{name}: expected booleans of shape {wanted}, got shape {shape}",
-            name=name,
-            wanted=wanted,
-            shape=list(allowed.shape),
-        )
+        raise InputError("{}: expected booleans of shape {}, got shape {}", name, wanted, list(allowed.shape))
     if allowed.dtype != np.bool_:
         raise InputError(
-            "{name}: expected booleans (True = allowed), got dtype {dtype}; use rules > 0 or the like",
-            name=name,
-            dtype=allowed.dtype,
+            "{}: expected booleans (True = allowed), got dtype {}; use rules > 0 or the like", name, allowed.dtype
         )
     return allowed
 
@@ -96,7 +87,7 @@ def _allowed_rows(chain: Chain, allowed: Any) -> BoolArray:
         return _rules("allowed", allowed, (N, L))
     rows = np.ones((N, L), np.bool_)
     for n, labels in _entries(allowed, N):
-        check_whole("allowed", n, 0, N - 1, wanted=message("tokens from 0 to {last}", last=N - 1))
+        check_whole("allowed", n, 0, N - 1, wanted=message("tokens from 0 to {}", N - 1))
         if labels is not None:
             rows[n] = as_label_set(f"allowed[{n}]", L, labels)
     return rows
@@ -106,14 +97,10 @@ def _entries(allowed: Any, num_tokens: int) -> Iterable[tuple[Any, Any]]:
     if isinstance(allowed, Mapping):
         return allowed.items()
     if not isinstance(allowed, Sequence) or isinstance(allowed, str):
-        raise InputError(
-            "allowed: expected an array, a mapping or a list of label sets, got {allowed}", allowed=shown_value(allowed)
-        )
+        raise InputError("allowed: expected an array, a mapping or a list of label sets, got {}", shown_value(allowed))
     if len(allowed) != num_tokens:
         raise InputError(
-            "allowed: expected {num_tokens} entries, one a token (None = every label), got {num_allowed}",
-            num_tokens=num_tokens,
-            num_allowed=len(allowed),
+            "allowed: expected {} entries, one a token (None = every label), got {}", num_tokens, len(allowed)
         )
     return enumerate(allowed)
 
@@ -123,16 +110,14 @@ def _known_rows(chain: Chain, known: ArrayLike) -> BoolArray:
     labels = as_array("known", known)
     if labels.shape != (N,) or (labels.size and labels.dtype.kind not in "iu"):
         raise InputError(
-            "known: expected integers of shape [{N}], negative where unknown, got {dtype} {shape}",
-            N=N,
-            dtype=labels.dtype,
-            shape=list(labels.shape),
+            "known: expected integers of shape [{}], negative where unknown, got {} {}",
+            N,
+            labels.dtype,
+            list(labels.shape),
         )
     labels = labels.astype(np.int64) if not N else labels
     wrong = np.flatnonzero(labels >= L)
     if len(wrong):
         place = f"known[{wrong[0]}]{place_of(chain.offsets, int(wrong[0]))}"
-        raise InputError(
-            "{place}: expected labels up to {last}, got {got}", place=place, last=L - 1, got=labels[wrong[0]]
-        )
+        raise InputError("{}: expected labels up to {}, got {}", place, L - 1, labels[wrong[0]])
     return np.asarray((labels < 0)[:, None] | (labels[:, None] == np.arange(L)), np.bool_)

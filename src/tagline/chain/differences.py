@@ -93,11 +93,9 @@ def check_gradients(
     """
     point, analytic = _numbers("x", x), _numbers("gradient", gradient)
     if not point.size or not (np.isfinite(point) | np.isneginf(point)).all():
-        raise InputError("x: expected at least one number, each finite or -inf (forbidden), got {x}", x=shown_value(x))
+        raise InputError("x: expected at least one number, each finite or -inf (forbidden), got {}", shown_value(x))
     if analytic.shape != point.shape:
-        raise InputError(
-            "gradient: expected shape {shape} as x, got {got}", shape=list(point.shape), got=list(analytic.shape)
-        )
+        raise InputError("gradient: expected shape {} as x, got {}", list(point.shape), list(analytic.shape))
     check_number("step", step, above=0, wanted=message("a finite number, more than 0"))
     check_number("atol", atol, least=0, wanted=message("a finite number, 0 or more"))
     check_number("rtol", rtol, least=0, wanted=message("a finite number, 0 or more"))
@@ -128,10 +126,7 @@ def _difference(
     distance = places[0] - places[1]  # 2h as it is after rounding
     if distance == 0:
         raise InputError(
-            "step: expected one that moves x{where} = {point:g}, got {step:g}; take a larger",
-            where=list(where),
-            point=point[where],
-            step=step,
+            "step: expected one that moves x{} = {:g}, got {:g}; take a larger", list(where), point[where], step
         )
     return (values[0] - values[1]) / distance, float(np.spacing(max(map(abs, values)))) / distance
 
@@ -141,18 +136,13 @@ def _value(
 ) -> float:
     value = as_array("function", function(moved))
     if value.size != 1 or value.dtype.kind not in "fiu" or not np.isfinite(value).all():
-        told = message("shape {shape}", shape=list(value.shape)) if value.size != 1 else shown_value(value.item())
-        raise InputError(
-            "function at x{where} {change:+g}: expected one finite number, got {told}",
-            where=list(where),
-            change=change,
-            told=told,
-        )
+        told = message("shape {}", list(value.shape)) if value.size != 1 else shown_value(value.item())
+        raise InputError("function at x{} {:+g}: expected one finite number, got {}", list(where), change, told)
     return float(value.item())
 
 
 def _numbers(name: str, value: ArrayLike) -> Float64Array:
     array = as_array(name, value)
     if array.dtype.kind not in "fiu":
-        raise InputError("{name}: expected an array of numbers, got dtype {dtype}", name=name, dtype=array.dtype)
+        raise InputError("{}: expected an array of numbers, got dtype {}", name, array.dtype)
     return array.astype(np.float64)

@@ -159,9 +159,7 @@ def marginals(chain: Chain, *, edges: bool = False) -> Marginals:
         check_room(
             chain.num_tokens * chain.num_labels**2 * (chain.emissions.itemsize if _choice.name == "native" else 24),
             message(
-                "marginals: probabilities of {num_labels}^2 pairs of labels at {num_tokens:,} tokens",
-                num_labels=chain.num_labels,
-                num_tokens=chain.num_tokens,
+                "marginals: probabilities of {}^2 pairs of labels at {:,} tokens", chain.num_labels, chain.num_tokens
             ),
             message("ask about fewer sentences at once, or for expected_counts, which are sums"),
         )
@@ -225,10 +223,10 @@ def k_best(chain: Chain, k: int) -> list[RankedPaths]:
         ranked: list[RankedPaths] = _backends[_choice.name].k_best(near, k)
     except MemoryError:  # others have taken what there is
         raise InputError(
-            "k: expected labellings that fit into memory, got {k} for each of {num_sentences} sentences; ask for "
+            "k: expected labellings that fit into memory, got {} for each of {} sentences; ask for "
             "fewer, or about fewer sentences at once",
-            k=shown_value(k),
-            num_sentences=chain.num_sentences,
+            shown_value(k),
+            chain.num_sentences,
         ) from None
     if near is chain:
         return ranked

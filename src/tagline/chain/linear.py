@@ -26,11 +26,9 @@ from tagline.types import Chain, Float64Array, IntArray, Paths
 def _as_cube(name: str, values: ArrayLike) -> NDArray[Any]:
     cube = as_array(name, values)
     if cube.ndim != 3 or cube.shape[1] != cube.shape[2] or 0 in cube.shape:
-        raise InputError(
-            "{name}: expected shape [tokens, labels, labels], got {shape}", name=name, shape=list(cube.shape)
-        )
+        raise InputError("{}: expected shape [tokens, labels, labels], got {}", name, list(cube.shape))
     if cube.dtype.kind not in "fiu":
-        raise InputError("{name}: expected numbers, got dtype {dtype}", name=name, dtype=cube.dtype)
+        raise InputError("{}: expected numbers, got dtype {}", name, cube.dtype)
     return cube
 
 
@@ -45,10 +43,10 @@ def _as_potentials(psi: ArrayLike) -> Float64Array:
 def _in_range(what: str, value: float) -> float:
     if not 0 < value < np.inf:
         raise InputError(
-            "{what}: expected a positive number within float64, got {value}; use the log domain "
+            "{}: expected a positive number within float64, got {}; use the log domain "
             "(chain_from_log_potentials and the engine)",
-            what=what,
-            value=value,
+            what,
+            value,
         )
     return value
 

@@ -24,9 +24,7 @@ def label_lists(labels: IntArray, offsets: IntArray, names: Sequence[Any] | None
     """
     labels, offsets = np.asarray(labels), np.ascontiguousarray(offsets, np.int64)
     if labels.ndim != 1 or labels.dtype.kind not in "iu":
-        raise InputError(
-            "labels: expected whole numbers [N], got {dtype} {shape}", dtype=labels.dtype, shape=list(labels.shape)
-        )
+        raise InputError("labels: expected whole numbers [N], got {} {}", labels.dtype, list(labels.shape))
     if (
         offsets.ndim != 1
         or not len(offsets)
@@ -35,15 +33,11 @@ def label_lists(labels: IntArray, offsets: IntArray, names: Sequence[Any] | None
         or (np.diff(offsets) < 0).any()
     ):
         raise InputError(
-            "offsets: expected [B + 1] numbers that rise from 0 to {num_labels}, got {offsets}",
-            num_labels=len(labels),
-            offsets=list(offsets[:8]),
+            "offsets: expected [B + 1] numbers that rise from 0 to {}, got {}", len(labels), list(offsets[:8])
         )
     words = tuple(names) if names is not None else tuple(range(int(labels.max(initial=-1)) + 1))
     if len(labels) and not 0 <= labels.min() <= labels.max() < len(words):
-        raise InputError(
-            "labels: expected 0 to {last}, got {min} to {max}", last=len(words) - 1, min=labels.min(), max=labels.max()
-        )
+        raise InputError("labels: expected 0 to {}, got {} to {}", len(words) - 1, labels.min(), labels.max())
     return named_rows(labels, offsets, words)
 
 

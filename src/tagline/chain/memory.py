@@ -34,11 +34,11 @@ def check_room(size: float, what: str, remedy: str) -> None:
     """
     if size > memory() / 2:
         raise InputError(
-            "{what} would take {size}, more than half of the memory ({memory}); {remedy}",
-            what=what,
-            size=shown_size(size),
-            memory=shown_size(memory() / 2),
-            remedy=remedy,
+            "{} would take {}, more than half of the memory ({}); {}",
+            what,
+            shown_size(size),
+            shown_size(memory() / 2),
+            remedy,
         )
 
 
@@ -53,11 +53,7 @@ def check_ranked(k: int, lengths: IntArray, log_counts: Callable[[], Float64Arra
         return
     check_room(
         labellings_size(k, lengths, log_counts()),
-        message(
-            "k: {shown_count} labellings of each of {num_lengths} sentences",
-            shown_count=shown_count(k),
-            num_lengths=len(lengths),
-        ),
+        message("k: {} labellings of each of {} sentences", shown_count(k), len(lengths)),
         message("ask for fewer, or about fewer sentences at once"),
     )
 

@@ -392,9 +392,7 @@ def parameter_gradients(
     inputs, weights = as_array("x", x), as_array("W", W)
     vectors, rows = np.atleast_2d(inputs.T).T, np.atleast_2d(weights.T).T  # [T, D], [L, D]
     if vectors.ndim != 2 or rows.ndim != 2 or vectors.shape[1] != rows.shape[1]:
-        raise InputError(
-            "W: expected as many columns as x {shape}, got {got}", shape=list(inputs.shape), got=list(weights.shape)
-        )
+        raise InputError("W: expected as many columns as x {}, got {}", list(inputs.shape), list(weights.shape))
     result = gradients(Chain(vectors @ rows.T, P, S), labels)
     to_x, to_W = result.emissions @ rows, result.emissions.T @ vectors
     return (

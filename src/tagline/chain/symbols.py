@@ -44,7 +44,7 @@ class SymbolChain:
         for name in ("table", "transitions", "start", "end"):
             values = getattr(self, name)
             if values is not None and values.size and not values.max() < np.inf:  # NaN fails, too
-                raise InputError("{name}: expected finite scores or -inf (forbidden), got NaN or +inf", name=name)
+                raise InputError("{}: expected finite scores or -inf (forbidden), got NaN or +inf", name)
 
     def as_chain(self, allowed: BoolArray | None = None) -> Chain:
         """Write the emissions out, −∞ where ``allowed [N, L]`` is False."""
@@ -84,9 +84,9 @@ def naming_sentences() -> Iterator[None]:
         yield
     except compiled.require().NoPath as error:
         raise NoPathError(
-            "sentence {error}: expected observations that some path of states explains, got probability 0; smooth "
+            "sentence {}: expected observations that some path of states explains, got probability 0; smooth "
             "the emissions or allow more transitions",
-            error=error,
+            error,
         ) from None
     except ValueError as error:
         raise InputError(str(error)) from None

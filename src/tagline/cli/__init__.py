@@ -44,7 +44,7 @@ def main() -> None:
         if error.filename is None:  # files have names: it is standard output that help could not be written to
             let_go()
         place = message("standard output") if error.filename is None else error.filename
-        text = message("{place}: {error}", place=place, error=error.strerror or error)
+        text = message("{}: {}", place, error.strerror or error)
         sys.exit(f"tagline: {visible(text)}")
     except KeyboardInterrupt:
         sys.exit(130)
@@ -73,7 +73,7 @@ def _missing(error: ImportError) -> str:
     package = (error.name or "").partition(".")[0]
     if package in _SOURCES:
         command = f"pip install {_SOURCES[package]}"
-        return message("this needs the package {package}; install it with: {command}", package=package, command=command)
+        return message("this needs the package {}; install it with: {}", package, command)
     if "pip install" not in str(error):
         raise error
     return str(error)

@@ -51,9 +51,9 @@ def _refuse(corpus: Corpus, *fields: str) -> None:
     for field in fields:
         if not field or any(sign in field for sign in "\t\n\r"):
             raise InputError(
-                "{source}: expected tokens and tags without tabs to write as CoNLL-U, got {field!r}; use --as jsonl",
-                source=corpus.source,
-                field=field,
+                "{}: expected tokens and tags without tabs to write as CoNLL-U, got {!r}; use --as jsonl",
+                corpus.source,
+                field,
             )
 
 

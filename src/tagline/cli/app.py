@@ -69,8 +69,8 @@ class CommandLine(Command, click.Group):
 
             near = ", ".join(map(repr, get_close_matches(name, known)))
             if near:
-                ctx.fail(message("No such command {name!r}. Did you mean {near}?", name=name, near=near))
-            ctx.fail(message("No such command {name!r}.", name=name))
+                ctx.fail(message("No such command {!r}. Did you mean {}?", name, near))
+            ctx.fail(message("No such command {!r}.", name))
         return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -117,7 +117,7 @@ def _install_completion(_: click.Context, shell: str) -> None:
     from tagline.cli.completion import install
 
     for path in install(shell):
-        say(message("wrote {path}", path=path), err=True)
+        say(message("wrote {}", path), err=True)
     say(message("completion works in shells that are started from now on"), err=True)
 
 
@@ -152,7 +152,7 @@ class _Warnings(logging.Handler):
 
 
 def _warn(text: object) -> None:
-    say(message("warning: {text}", text=text), err=True)
+    say(message("warning: {}", text), err=True)
 
 
 def _say_warning(
@@ -181,7 +181,7 @@ class _Encodings(logging.Handler):
         text = record.getMessage()
         if text not in self.said:
             self.said.add(text)
-            say(message("{text}; --encoding says otherwise", text=text), err=True)
+            say(message("{}; --encoding says otherwise", text), err=True)
 
 
 def prepare() -> None:

@@ -111,13 +111,13 @@ def _described(parameter: click.Parameter) -> str:
     """Return the text of a parameter and, after a tab, its range and its default, or that it is required."""
     default, facts = parameter.default, []
     if isinstance(parameter.type, click.IntRange):
-        facts.append(message("[{least} to {most}]", least=parameter.type.min, most=parameter.type.max))
+        facts.append(message("[{} to {}]", parameter.type.min, parameter.type.max))
     if parameter.secondary_opts:
         default = (parameter.opts if default else parameter.secondary_opts)[-1].lstrip("-")
     if parameter.required:
         facts.append(message("[required]"))
     elif parameter.expose_value and default is not None and default is not False and default != "":
-        facts.append(message("[default: {default}]", default=default))
+        facts.append(message("[default: {}]", default))
     return f"{parameter.help}\t{' '.join(facts)}"
 
 

@@ -29,7 +29,7 @@ def clusters_of_texts(
 def clusters_of_vectors(paths: Sequence[str], count: int, *, passes: int, seed: int, quiet: bool) -> Clusters:
     """Make clusters of word vectors."""
     if len(paths) != 1:
-        raise InputError("--vectors: expected one file of word vectors, got {num_paths}", num_paths=len(paths))
+        raise InputError("--vectors: expected one file of word vectors, got {}", len(paths))
     embeddings = read_embeddings(paths[0])
     with _bar(quiet) as progress:
         return cluster_vectors(embeddings, count, passes=passes, seed=seed, progress=progress)

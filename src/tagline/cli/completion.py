@@ -30,11 +30,7 @@ def known_shell(name: str) -> str:
     """Return the name of a shell that can complete words; that of the user where none is given."""
     shell = name or os.path.basename(os.environ.get("SHELL", ""))
     if shell not in SHELLS:
-        raise InputError(
-            "shell: expected one of {shells}, got {shell!r}; give it behind the option",
-            shells=", ".join(SHELLS),
-            shell=shell,
-        )
+        raise InputError("shell: expected one of {}, got {!r}; give it behind the option", ", ".join(SHELLS), shell)
     return shell
 
 

@@ -38,21 +38,16 @@ def read_config(path: str, model: str | None) -> tuple[str, dict[str, Any]]:
     try:
         values = tomllib.loads(read_bytes(path).tobytes().decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError("{path}: expected TOML, got: {error}", path=path, error=error) from None
+        raise InputError("{}: expected TOML, got: {}", path, error) from None
     configurable = [name for name, kind in kinds().items() if "config" in kind.options]
     tables = [name for name in configurable if isinstance(values.get(name), dict)]
     shown = message(" and ").join(f"[{name}]" for name in tables) or message("none")
     if model is None and len(tables) != 1:
         wanted = message(" or ").join(f"[{name}]" for name in configurable)
-        raise InputError(
-            "{path}: expected one table {wanted}, got {shown}; say which with --model",
-            path=path,
-            wanted=wanted,
-            shown=shown,
-        )
+        raise InputError("{}: expected one table {}, got {}; say which with --model", path, wanted, shown)
     chosen = model or tables[0]
     if tables and chosen not in tables:
-        raise InputError("{path}: expected a table [{chosen}], got {shown}", path=path, chosen=chosen, shown=shown)
+        raise InputError("{}: expected a table [{}], got {}", path, chosen, shown)
     common = {name: value for name, value in values.items() if name not in tables}
     return chosen, _checked(path, chosen, {**common, **(values[chosen] if tables else {})})
 
@@ -67,15 +62,9 @@ def _checked(path: str, model: str, values: Mapping[str, Any]) -> dict[str, Any]
     for name in values:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            meant = message("did you mean {near}? The", near=near[0]) if near else "the"
+            meant = message("did you mean {}? The", near[0]) if near else "the"
             got = shown_value(name)
-            raise InputError(
-                "{path}: expected a setting, got {got}; {meant} settings are {known}",
-                path=path,
-                got=got,
-                meant=meant,
-                known=", ".join(known),
-            )
+            raise InputError("{}: expected a setting, got {}; {} settings are {}", path, got, meant, ", ".join(known))
     return {
         name: known[name].read(None if value == NONE else value, f"{path}, {name}") for name, value in values.items()
     }
@@ -124,9 +113,7 @@ def _toml(name: str, value: Any) -> str:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise InputError(
-                "--{name}: expected text that is UTF-8, got {value!r}", name=name.replace("_", "-"), value=value
-            ) from None
+            raise InputError("--{}: expected text that is UTF-8, got {!r}", name.replace("_", "-"), value) from None
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which TOML does not allow
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_toml(name, str(key))} = {_toml(name, part)}" for key, part in value.items()) + "}"

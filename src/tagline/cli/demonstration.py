@@ -48,9 +48,7 @@ def show(keep: str | None = None, console: Console | None = None) -> None:
         try:
             Path(keep).mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(
-                "--keep: {keep} cannot be a folder: {strerror}; name another place", keep=keep, strerror=error.strerror
-            ) from None
+            raise InputError("--keep: {} cannot be a folder: {}; name another place", keep, error.strerror) from None
     train, test = make_entities(TRAINING), make_entities(TEST, seed=1, split="test")
     _title(out, message("A corpus that the package writes itself, English and Chinese in turn"))
     for sentence in train[:2]:
@@ -59,11 +57,7 @@ def show(keep: str | None = None, console: Console | None = None) -> None:
 
     _title(
         out,
-        message(
-            "Training on {training:,} such sentences, {num_tokens:,} tokens",
-            training=TRAINING,
-            num_tokens=train.num_tokens,
-        ),
+        message("Training on {:,} such sentences, {:,} tokens", TRAINING, train.num_tokens),
     )
     begun = time.perf_counter()
     template = load_set(TEMPLATE)
@@ -71,23 +65,14 @@ def show(keep: str | None = None, console: Console | None = None) -> None:
     took = duration(time.perf_counter() - begun)
     _print(
         out,
-        message(
-            "{took}, {num_training_log} passes, {num_weights:,} weights",
-            took=took,
-            num_training_log=len(model.training_log_),
-            num_weights=len(model.parameters_.weights),
-        ),
+        message("{}, {} passes, {:,} weights", took, len(model.training_log_), len(model.parameters_.weights)),
     )
     _print(
         out,
-        message(
-            "features: the ready-made template {template}; tags: {labels}",
-            template=TEMPLATE,
-            labels=", ".join(model.labels_),
-        ),
+        message("features: the ready-made template {}; tags: {}", TEMPLATE, ", ".join(model.labels_)),
     )
 
-    _title(out, message("Scores on {test} unseen sentences, all of whose names are unseen too", test=TEST))
+    _title(out, message("Scores on {} unseen sentences, all of whose names are unseen too", TEST))
     for line in score_lines(evaluate(test, model.predict(test))):
         _print(out, line)
 
@@ -100,10 +85,7 @@ def show(keep: str | None = None, console: Console | None = None) -> None:
     _title(
         out,
         message(
-            "Why is {token} {label} and not {runner_up}? What spoke for it (+) and against it (-)",
-            token=why.token,
-            label=why.label,
-            runner_up=why.runner_up,
+            "Why is {} {} and not {}? What spoke for it (+) and against it (-)", why.token, why.label, why.runner_up
         ),
     )
     for line in [*why.text().splitlines(), *model.legend(Explanation((why,)))]:

@@ -78,10 +78,9 @@ def _counted(blocks: Iterable[Block], path: str, source: str) -> Iterator[Docume
         sizes = read_sizes(path)
     except InputError as error:
         raise InputError(
-            "--documents: expected a column or a file with the number of sentences of each document, got {path} "
-            "({error})",
-            path=path,
-            error=error,
+            "--documents: expected a column or a file with the number of sentences of each document, got {} ({})",
+            path,
+            error,
         ) from None
     held: list[Block] = []
     count, done, total = 0, 0, sum(sizes)
@@ -97,11 +96,11 @@ def _counted(blocks: Iterable[Block], path: str, source: str) -> Iterator[Docume
     left = sum(sizes[done:])
     if count or left:
         raise InputError(
-            "--documents: expected numbers that add up to {total}, the sentences of {source}, got {got} in {path}",
-            total=total - left + count,
-            source=source,
-            got=total,
-            path=path,
+            "--documents: expected numbers that add up to {}, the sentences of {}, got {} in {}",
+            total - left + count,
+            source,
+            total,
+            path,
         )
 
 

@@ -74,23 +74,23 @@ class Health:
         variants = ", ".join(self.cpus) or message("none")
         return "".join(
             [
-                message("version  {version}\n", version=self.version),
-                message("engine   {engine}\n", engine=self.engine),
+                message("version  {}\n", self.version),
+                message("engine   {}\n", self.engine),
                 message(
-                    "cpu      {cpu} (this processor runs: {variants}; TAGLINE_CPU chooses)\n",
-                    cpu=self.cpu or message("no compiled core"),
-                    variants=variants,
+                    "cpu      {} (this processor runs: {}; TAGLINE_CPU chooses)\n",
+                    self.cpu or message("no compiled core"),
+                    variants,
                 ),
-                message("threads  {threads} (TAGLINE_THREADS chooses)\n", threads=self.threads),
+                message("threads  {} (TAGLINE_THREADS chooses)\n", self.threads),
             ]
         )
 
     def text(self) -> str:
         """Write everything, a line a fact."""
         lines: list[str] = [
-            message("python   {python}", python=self.python),
-            message("system   {system}, {cores} cores", system=self.system, cores=self.cores),
-            message("gpu      {gpu}", gpu=self.gpu or message("none")),
+            message("python   {}", self.python),
+            message("system   {}, {} cores", self.system, self.cores),
+            message("gpu      {}", self.gpu or message("none")),
         ]
         lines += ["", message("packages")]
         width = max(map(len, self.packages))
@@ -103,7 +103,7 @@ class Health:
             ]
         if self.environment:
             lines += ["", message("environment"), *(f"  {name}={value}" for name, value in self.environment.items())]
-        lines += ["", *(message("problem: {problem}", problem=problem) for problem in self.problems or ())]
+        lines += ["", *(message("problem: {}", problem) for problem in self.problems or ())]
         lines += [] if self.problems else [message("no problem found")]
         return self.short() + "\n".join(lines) + "\n"
 
@@ -126,7 +126,7 @@ def examine(*, gpu: bool = True) -> Health:
             return None
 
     if compiled.core is None:
-        problems.append(message("core: the compiled core is missing, so that all is slow; {rebuild}", rebuild=REBUILD))
+        problems.append(message("core: the compiled core is missing, so that all is slow; {}", REBUILD))
     packages = {name: _version(name) for names in (BASE, *EXTRAS.values(), BESIDE) for name in names}
     missing = {extra: [name for name in names if packages[name] is None] for extra, names in EXTRAS.items()}
     return Health(
@@ -170,11 +170,7 @@ def _gpu(problems: list[str]) -> str | None:
     except Exception as error:  # whatever a broken installation raises
         if str(error) not in problems:  # a wrong environment stops the engine, too
             problems.append(
-                message(
-                    "torch: expected it to be imported, got {type}: {error}; install it again",
-                    type=type(error).__name__,
-                    error=error,
-                )
+                message("torch: expected it to be imported, got {}: {}; install it again", type(error).__name__, error)
             )
         return None
 

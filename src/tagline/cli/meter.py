@@ -71,7 +71,7 @@ class Meter:
     def skip(self, problem: str) -> None:
         """Note a broken sentence and say what was wrong."""
         self.skipped += 1
-        self.say(message("skipped: {problem}", problem=problem))
+        self.say(message("skipped: {}", problem))
 
     def position(self, place: int) -> None:
         """Note how many bytes of the inputs at hand were read."""
@@ -88,8 +88,8 @@ class Meter:
         self.answered += count
         if self._bar is not None:
             elapsed = self._bar.tasks[self._task].elapsed or 0.0
-            shown = message("{count:,} sentences", count=self.answered)
+            shown = message("{:,} sentences", self.answered)
             if elapsed > 0.5:
                 rate = self.answered / elapsed
-                shown = message("{count:,} sentences, {rate:,.0f} a second", count=self.answered, rate=rate)
+                shown = message("{:,} sentences, {:,.0f} a second", self.answered, rate)
             self._bar.update(self._task, description=shown)

@@ -98,10 +98,7 @@ def moved_options() -> dict[str, str]:
     for kind in kinds().values():
         moved |= resolved(kind.settings).moved
     flags = {f"--{name.replace('_', '-')}": text for name, text in moved.items()}
-    return {
-        flag: message("{flag} is no option any more; {instead}", flag=flag, instead=_as_option(text))
-        for flag, text in flags.items()
-    }
+    return {flag: message("{} is no option any more; {}", flag, _as_option(text)) for flag, text in flags.items()}
 
 
 def _as_option(text: str) -> str:

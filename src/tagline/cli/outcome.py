@@ -83,25 +83,17 @@ def report_lines(done: Training) -> list[str]:
     summary = done.summary
     lines: list[str] = [*summary.training.get("notes", ())]
     if done.reason == "counted":
-        lines.append(message("counted, {duration} in all", duration=duration(done.seconds)))
+        lines.append(message("counted, {} in all", duration(done.seconds)))
     else:
         passes = len(done.model.training_log_)
         noun, took = done.recipe.noun if passes == 1 else done.recipe.plural, duration(done.seconds)
-        lines.append(
-            message(
-                "stopped after {passes} {noun}, {took} in all: {reason}",
-                passes=passes,
-                noun=noun,
-                took=took,
-                reason=_reason(done),
-            )
-        )
+        lines.append(message("stopped after {} {}, {} in all: {}", passes, noun, took, _reason(done)))
     lines.append(summary.line())
     if done.dev is not None:
         lines += ["", *score_lines(done.dev), ""]
-    lines.append(message("saved {path} ({size:.1f} MB)", path=done.path, size=done.size / 1e6))
+    lines.append(message("saved {} ({:.1f} MB)", done.path, done.size / 1e6))
     if done.config is not None:
-        lines.append(message("saved {config}, its configuration", config=done.config))
+        lines.append(message("saved {}, its configuration", done.config))
     return [*lines, *_advice(done)]
 
 
@@ -116,11 +108,7 @@ def _reason(done: Training) -> str:
     }.get(done.reason) or reason_in_words(done.reason)
     if (best := done.model.kept_pass_) is not None:
         return message(
-            "{words}; {noun} {number} is kept, dev {score:.2f}",
-            words=words,
-            noun=message(best.noun),
-            number=best.number,
-            score=100 * (best.dev_score or 0.0),
+            "{}; {} {} is kept, dev {:.2f}", words, message(best.noun), best.number, 100 * (best.dev_score or 0.0)
         )
     return words
 

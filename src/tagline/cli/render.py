@@ -146,9 +146,9 @@ def _refuse_blanks(corpus: Corpus) -> None:
     for b, sentence in enumerate(corpus if broken else ()):
         for word in broken.intersection(sentence.tokens):
             raise InputError(
-                "{place}: expected tokens without blanks to write in columns, got {word!r}; use --as jsonl",
-                place=corpus.place(b),
-                word=word,
+                "{}: expected tokens without blanks to write in columns, got {!r}; use --as jsonl",
+                corpus.place(b),
+                word,
             )
 
 
@@ -159,9 +159,9 @@ def _refuse_labels(corpus: Corpus, labellings: Labellings) -> None:
     for b, ranked in enumerate(labellings if broken else ()):
         for label in broken.intersection(label for labelling in ranked for label in labelling.labels):
             raise InputError(
-                "{place}: expected labels without blanks to write in columns, got {label!r}; use --as jsonl",
-                place=corpus.place(b),
-                label=label,
+                "{}: expected labels without blanks to write in columns, got {!r}; use --as jsonl",
+                corpus.place(b),
+                label,
             )
 
 
@@ -313,13 +313,7 @@ def score_lines(report: Report) -> list[str]:
     all           100.00  100.00  100.00       1
     """
     if report.spans is None:
-        return [
-            message(
-                "accuracy {accuracy:.2f} of {num_tokens:,} tokens",
-                accuracy=100 * report.tokens.accuracy,
-                num_tokens=report.tokens.num_tokens,
-            )
-        ]
+        return [message("accuracy {:.2f} of {:,} tokens", 100 * report.tokens.accuracy, report.tokens.num_tokens)]
     rows = [*report.spans.by_type.items(), (message("all"), report.spans.overall)]
     if set(report.spans.by_type) == {""}:  # words have no types
         rows = [(message("words"), report.spans.overall)]

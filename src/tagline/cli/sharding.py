@@ -39,9 +39,7 @@ class TagWork:
 
     def __call__(self) -> Work:
         if digest_of(self.model) != self.digest:
-            raise InputError(
-                "{model}: expected the model that the command was given, got another file here", model=self.model
-            )
+            raise InputError("{}: expected the model that the command was given, got another file here", self.model)
         model = load_tagger(self.model)
 
         def work(path: str, told: Told) -> Iterator[str]:
@@ -61,10 +59,10 @@ def digest_of(path: str) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise InputError(
-            "{path}: expected a model that can be read on every node, got: {strerror}; put it where all nodes see "
+            "{}: expected a model that can be read on every node, got: {}; put it where all nodes see "
             "it, under the same name",
-            path=path,
-            strerror=error.strerror,
+            path,
+            error.strerror,
         ) from None
 
 
@@ -94,7 +92,7 @@ def tag_shards(
     if "-" in paths:
         raise InputError("--ray: expected files or folders, got standard input; name them")
     if workers is not None and workers < 1:
-        raise InputError("--workers: expected 1 or more, got {workers}", workers=workers)
+        raise InputError("--workers: expected 1 or more, got {}", workers)
     questions = replace(questions, output=output_for(paths, source, questions))
     targets = targets_of(os.path.join(folder, ""), paths, str(questions.output), {"--model": model})
     shards = [TaggingShard.of(inputs[0], str(target)) for target, inputs in targets]
@@ -105,7 +103,7 @@ def tag_shards(
     kept = len(shards) - len(left)
     if kept:
         say(
-            message("{kept} of {num_shards} files were tagged before and are kept", kept=kept, num_shards=len(shards)),
+            message("{} of {} files were tagged before and are kept", kept, len(shards)),
             err=True,
         )
     outcomes: list[Outcome] = []
@@ -123,11 +121,7 @@ def tag_shards(
     except KeyboardInterrupt:
         done = sum(os.path.exists(shard.target) for shard in shards)
         say(
-            message(
-                "stopped; {done} of {num_shards} files are tagged: the same command goes on with the others",
-                done=done,
-                num_shards=len(shards),
-            ),
+            message("stopped; {} of {} files are tagged: the same command goes on with the others", done, len(shards)),
             err=True,
         )
         raise SystemExit(130) from None
@@ -141,24 +135,24 @@ def _report(
     if skipped:
         say(
             message(
-                "broken sentences that were skipped: {skipped}; they are in {folder}, in files that end with {side}",
-                skipped=skipped,
-                folder=folder,
-                side=SIDE,
+                "broken sentences that were skipped: {}; they are in {}, in files that end with {}",
+                skipped,
+                folder,
+                SIDE,
             ),
             err=True,
         )
     if broken := [outcome for outcome in outcomes if outcome.error]:
         raise InputError(
-            "node {node}: {error}; {num_broken} of {num_shards} files were not tagged: mend what is wrong and run "
+            "node {}: {}; {} of {} files were not tagged: mend what is wrong and run "
             "the command again, it keeps the others",
-            node=broken[0].node,
-            error=broken[0].error,
-            num_broken=len(broken),
-            num_shards=len(shards),
+            broken[0].node,
+            broken[0].error,
+            len(broken),
+            len(shards),
         )
     if not quiet:
-        say(message("wrote {num_shards} files to {folder}", num_shards=len(shards), folder=folder), err=True)
+        say(message("wrote {} files to {}", len(shards), folder), err=True)
 
 
 class _Progress:
@@ -191,11 +185,5 @@ class _Progress:
             left = duration(seconds * (self.size - self.read) / max(1, self.read))
             rate = self.sentences / seconds
             self.meter.say(
-                message(
-                    "{done} of {total} files, {rate:,.0f} sentences a second, {left} left",
-                    done=self.done,
-                    total=self.total,
-                    rate=rate,
-                    left=left,
-                )
+                message("{} of {} files, {:,.0f} sentences a second, {} left", self.done, self.total, rate, left)
             )

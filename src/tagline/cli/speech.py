@@ -46,9 +46,7 @@ def _writing(stream: object) -> Iterator[None]:
             return  # this cannot be reported anywhere else
         let_go()
         remedy = REMEDIES.get(error.errno or 0, message("choose another place"))
-        raise StorageError(
-            "standard output: cannot be written: {strerror}; {remedy}", strerror=error.strerror, remedy=remedy
-        ) from None
+        raise StorageError("standard output: cannot be written: {}; {}", error.strerror, remedy) from None
 
 
 def let_go() -> None:

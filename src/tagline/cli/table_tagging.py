@@ -32,10 +32,10 @@ def tag_tables(
     loaded: Any = load(model)
     if not hasattr(loaded, "feature_names_in_"):
         raise InputError(
-            "{paths}: expected sentences, for {model} has not learned from a table, got one; --format columns "
+            "{}: expected sentences, for {} has not learned from a table, got one; --format columns "
             "reads it as columns",
-            paths=paths[0],
-            model=model,
+            paths[0],
+            model,
         )
     for path in paths:
         rows = read_rows(path, encoding=encoding, form=form)

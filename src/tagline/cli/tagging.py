@@ -58,24 +58,17 @@ class Questions:
 
     def __post_init__(self) -> None:
         if self.output is not None and self.output not in OUTPUTS:
-            raise InputError(
-                "--as: expected one of {outputs}, got {output!r}", outputs=", ".join(OUTPUTS), output=self.output
-            )
+            raise InputError("--as: expected one of {}, got {!r}", ", ".join(OUTPUTS), self.output)
         if self.k_best and self.output in ("conllu", "spans-csv"):
-            raise InputError(
-                "--k-best: expected --as columns, jsonl, brackets, words or html, got {output}", output=self.output
-            )
+            raise InputError("--k-best: expected --as columns, jsonl, brackets, words or html, got {}", self.output)
         if self.k_best < 0:
-            raise InputError("--k-best: expected 0 or more, got {k_best}", k_best=self.k_best)
+            raise InputError("--k-best: expected 0 or more, got {}", self.k_best)
         if self.output == "spans-csv":
             object.__setattr__(self, "spans", True)
         if self.k_best and self.spans:
             raise InputError("--k-best, --spans: expected one of them, got both; spans are those of the best labelling")
         if not 0 <= self.min_probability <= 1:
-            raise InputError(
-                "--min-probability: expected a number from 0 to 1, got {min_probability}",
-                min_probability=self.min_probability,
-            )
+            raise InputError("--min-probability: expected a number from 0 to 1, got {}", self.min_probability)
 
 
 def load_tagger(path: PathLike) -> Model:
@@ -83,10 +76,10 @@ def load_tagger(path: PathLike) -> Model:
     model = read_model(path, load=files.load_tagger)
     if (refusal := model.input_.refusal) is not None:
         raise InputError(
-            "{path}: {refusal}; tag with Python: tagline.load(path).predict(X), or of another tool's file "
+            "{}: {}; tag with Python: tagline.load(path).predict(X), or of another tool's file "
             "tagline.interop.formats.read_model(path).predict(X)",
-            path=path,
-            refusal=refusal,
+            path,
+            refusal,
         )
     return model
 
@@ -98,7 +91,7 @@ def remote_tagger(url: str, model: str | None) -> Model:
 
     tagger = RemoteModel(Client(url, model, token=os.environ.get("TAGLINE_TOKEN") or None))
     if (refusal := tagger.input_.refusal) is not None:
-        raise InputError("{url}: {refusal}", url=url, refusal=refusal)
+        raise InputError("{}: {}", url, refusal)
     return tagger  # type: ignore[return-value]
 
 
@@ -173,8 +166,7 @@ def tag_stream(
     output = output_for(paths, source, ask)
     if ask.marginals and (output in ("brackets", "html") or (ask.spans and output == "columns")):
         raise InputError(
-            "--marginals: expected --as jsonl, or columns without --spans, to write them in, got {output}",
-            output=output,
+            "--marginals: expected --as jsonl, or columns without --spans, to write them in, got {}", output
         )
     if source.documents is not None and not model.input_.documents:
         raise InputError("--documents: expected a model that reads documents, got one that reads sentences")
@@ -221,7 +213,7 @@ def tag_stream(
             if tell.sentences is not None:
                 tell.sentences(len(block.corpus))
         if not sentences and tell.notice is not None:
-            tell.notice(message("{path}: no sentences", path=name_of(path)))
+            tell.notice(message("{}: no sentences", name_of(path)))
     yield style.tail
 
 
@@ -237,13 +229,12 @@ def answers_for(
     if len(names) < needs.columns:
         first = " ".join(word for column in block.corpus.columns.values() for word in column[:1])
         raise InputError(
-            "{place}: expected {columns} columns or more, as {source} names them, got {num_names} ({first}); give "
-            "one token a line, with its columns",
-            place=block.corpus.place(0),
-            columns=needs.columns,
-            source=needs.source,
-            num_names=len(names),
-            first=shown(first),
+            "{}: expected {} columns or more, as {} names them, got {} ({}); give one token a line, with its columns",
+            block.corpus.place(0),
+            needs.columns,
+            needs.source,
+            len(names),
+            shown(first),
         )
     sentences = block.corpus.with_columns({name: block.corpus.columns[name] for name in names[: needs.columns]})
     inputs = {} if sizes is None else {"documents": sizes}

@@ -44,19 +44,13 @@ def targets_of(
         return [(output, list(paths))]
     home = output.rstrip(os.sep)
     if os.path.exists(home) and not os.path.isdir(home):
-        raise InputError(
-            "--output: expected a folder for the answers to {num_paths} inputs, got the file {home}",
-            num_paths=len(paths),
-            home=home,
-        )
+        raise InputError("--output: expected a folder for the answers to {} inputs, got the file {}", len(paths), home)
     found: dict[str, str] = {}
     for path in paths:
         stem = "stdin" if path == "-" else os.path.splitext(plain_name(os.path.basename(path)))[0]
         target = os.path.join(output, stem + ENDINGS[form])
         if target in found:
-            raise InputError(
-                "--output: expected inputs of different names, got {got} and {path}", got=found[target], path=path
-            )
+            raise InputError("--output: expected inputs of different names, got {} and {}", found[target], path)
         found[target] = path
         check_apart(read, {"--output": target})
     os.makedirs(output, exist_ok=True)
@@ -83,4 +77,4 @@ def write_answers(target: str | None, texts: Iterable[str]) -> None:
 
         forget(target)
     if broken is not None:
-        raise InputError("{broken}; what comes before it is in {target}", broken=broken, target=target) from broken
+        raise InputError("{}; what comes before it is in {}", broken, target) from broken

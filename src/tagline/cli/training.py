@@ -69,7 +69,7 @@ def train_file(
         config_text(kind, recipe.model, train, output, dev)  # what no file can hold is refused before an hour's work
     tell.budget = recipe.budget
     held = None if dev is None else reading.read(dev)
-    tell.stage(message("reading {train}", train=train))
+    tell.stage(message("reading {}", train))
     if remote is None:
         data = recipe.read(reading, train, held)
     else:
@@ -89,7 +89,7 @@ def train_file(
         except KeyboardInterrupt:
             tell.say(message("interrupted while the dev set was scored; the model is saved without its scores"))
         finally:  # whatever scoring met, what was learned is not lost
-            tell.stage(message("saving {output}", output=output))
+            tell.stage(message("saving {}", output))
             save(fitted, output, notes, date)
         if "config" in kind.options:
             config = save_config(config_text(kind, fitted, train, output, dev), output)
@@ -135,15 +135,9 @@ def _refuse(name: str, kind: Kind) -> None:
         if name in other.options:
             flag = other.options[name].flag
             raise InputError(
-                "{flag}: expected an option of --model {name} ({takes}), got one of --model {name2}",
-                flag=flag,
-                name=kind.name,
-                takes=takes,
-                name2=other.name,
+                "{}: expected an option of --model {} ({}), got one of --model {}", flag, kind.name, takes, other.name
             )
-    raise InputError(
-        "{name}: expected an option of --model {name2} ({takes}), got another", name=name, name2=kind.name, takes=takes
-    )
+    raise InputError("{}: expected an option of --model {} ({}), got another", name, kind.name, takes)
 
 
 def _remote(train: str, reading: LabelledFiles, how: Mapping[str, Any], tell: Reporter) -> Any:
@@ -177,9 +171,7 @@ def save(model: Any, output: str, notes: Mapping[str, str], date: bool) -> None:
         except StorageError:  # the temporary files are full, too
             os.unlink(spare)
             raise error from None
-        raise StorageError(
-            "{error}; what was learned is not lost: it lies in {spare}", error=error, spare=spare
-        ) from None
+        raise StorageError("{}; what was learned is not lost: it lies in {}", error, spare) from None
 
 
 def score(model: Model, dev: Corpus, inputs: Mapping[str, Any] = MappingProxyType({})) -> Report:

@@ -53,7 +53,7 @@ def tune_files(
     """
     for name, value in (("--trials", trials), ("--passes", passes), ("--workers", workers)):
         if value is not None and value < 1:
-            raise InputError("{name}: expected 1 or more, got {value}", name=name, value=value)
+            raise InputError("{}: expected 1 or more, got {}", name, value)
     kind = kind_named(model)
     wanted = usual_space(kind) if space is None else read_space(space, kind)
     check_writable(output, "--output")
@@ -62,12 +62,7 @@ def tune_files(
     last = passes or (EPOCHS if "epochs" in kind.options else PASSES)
     drawn = draws(wanted, trials, seed)
     say(
-        message(
-            "trying {num_drawn} settings of {name}: {wanted}",
-            num_drawn=len(drawn),
-            name=kind.name,
-            wanted=", ".join(wanted),
-        ),
+        message("trying {} settings of {}: {}", len(drawn), kind.name, ", ".join(wanted)),
         err=True,
     )
     study.begin()
@@ -85,25 +80,20 @@ def tune_files(
     try:
         draw(found, os.path.join(home, "settings.svg"))
     except MissingPlotExtraError as error:
-        say(message("no picture: {error}", error=error), err=True)
+        say(message("no picture: {}", error), err=True)
     with open(study.model_path(found.best.settings, found.best.passes), "rb") as stream, open_target(output) as target:
         target.write(stream.read())
     if failed := [record for record in found.records if record.error]:
         tried = ", ".join(f"{name}={value}" for name, value in failed[0].settings.items())
         say(
-            message(
-                "trials that failed: {num_failed}; the first, {tried}: {error}",
-                num_failed=len(failed),
-                tried=tried,
-                error=failed[0].error,
-            ),
+            message("trials that failed: {}; the first, {}: {}", len(failed), tried, failed[0].error),
             err=True,
         )
     explained = shares(found)
     if explained and len(drawn) >= ENOUGH:
         parts = ", ".join(f"{name} {100 * share:.0f} %" for name, share in explained.items())
-        say(message("what the scores depend on: {parts}", parts=parts), err=True)
-    say(message("wrote {output}; all trials are in {home}", output=output, home=home), err=True)
+        say(message("what the scores depend on: {}", parts), err=True)
+    say(message("wrote {}; all trials are in {}", output, home), err=True)
     return table(found, SHOWN)
 
 
@@ -120,11 +110,7 @@ def _watching(study: Study) -> Iterator[None]:
             if len(records) > before and scores:
                 before = len(records)
                 say(
-                    message(
-                        "{before} trainings are done, the best score is {scores:.2f}",
-                        before=before,
-                        scores=100 * max(scores),
-                    ),
+                    message("{} trainings are done, the best score is {:.2f}", before, 100 * max(scores)),
                     err=True,
                 )
 

@@ -94,7 +94,7 @@ def complain(error: click.UsageError) -> None:
         return
     path = error.ctx.command_path
     said = f"{Page(sys.stderr).styled(f'{path}:', ERROR)} {visible(error.format_message())}"
-    help = message("Try '{command} --help' for help.", command=path)
+    help = message("Try '{} --help' for help.", path)
     print(error.ctx.get_usage(), said, help, sep="\n", file=sys.stderr, flush=True)
 
 

@@ -42,9 +42,7 @@ def plot_bars(
     [2.5, -0.5]
     """
     if not 0 < len(names) <= MOST_BARS:
-        raise InputError(
-            "expected from 1 to {most_bars} bars to draw, got {num_names}", most_bars=MOST_BARS, num_names=len(names)
-        )
+        raise InputError("expected from 1 to {} bars to draw, got {}", MOST_BARS, len(names))
     shown = [short(name, LONGEST) for name in names]
     room = 0.075 * max(map(len, shown)) + 0.6
     axes = axes_for(ax, path, 4.2 + room, 0.28 * len(shown) + 1.2)
@@ -119,11 +117,7 @@ def plot_states(
     """
     N = len(states)
     if not N or len(values) != N:
-        raise InputError(
-            "X: expected observations to draw, with a state each, got {num_values} and {N} states",
-            num_values=len(values),
-            N=N,
-        )
+        raise InputError("X: expected observations to draw, with a state each, got {} and {} states", len(values), N)
     axes = axes_for(ax, path, min(4 + 0.03 * N, 14), 3.4)
     named = _bands(axes, states, labels)
     rows = np.asarray(values, np.float64).reshape(N, -1)

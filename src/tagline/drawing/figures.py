@@ -45,8 +45,7 @@ def new_figure(width: float, height: float, *, own: bool = False) -> Figure:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
         raise MissingPlotExtraError(
-            "plots: expected matplotlib, got no module {name}; install it with: pip install 'tagline[plot]'",
-            name=error.name,
+            "plots: expected matplotlib, got no module {}; install it with: pip install 'tagline[plot]'", error.name
         ) from None
     if not own and notebook() is not None:
         from matplotlib import pyplot
@@ -68,10 +67,7 @@ def kind_of(path: Path, kinds: Sequence[str] = KINDS, argument: str = "path") ->
     if kind not in kinds:
         endings = ", ".join(f".{kind}" for kind in kinds)
         raise InputError(
-            "{argument}: the ending of a picture's name says its kind, one of {endings}; got {name!r}",
-            argument=argument,
-            endings=endings,
-            name=name,
+            "{}: the ending of a picture's name says its kind, one of {}; got {!r}", argument, endings, name
         )
     return kind
 

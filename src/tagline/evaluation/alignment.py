@@ -85,12 +85,7 @@ def align(gold: Labellings, predicted: Labellings, offsets: ArrayLike | None = N
     sides = (("gold", gold_column, gold_offsets), ("predicted", predicted_column, predicted_offsets))
     for side, column, sentences in sides:
         if len(column) != sentences[-1]:
-            raise InputError(
-                "{side}: expected {wanted} labels, one a token, got {num_column}",
-                side=side,
-                wanted=sentences[-1],
-                num_column=len(column),
-            )
+            raise InputError("{}: expected {} labels, one a token, got {}", side, sentences[-1], len(column))
     _check_lengths(gold, gold_offsets, predicted_offsets)
     labels = tuple(sorted({*gold_column.vocabulary, *predicted_column.vocabulary}))
     return Aligned(labels, label_numbers(gold_column, labels), label_numbers(predicted_column, labels), gold_offsets)
@@ -105,9 +100,7 @@ def columns_of(side: str, labels: Labellings) -> tuple[Column, IntArray | None]:
         return labels, None
     if isinstance(labels, str) or not hasattr(labels, "__len__") or not getattr(labels, "ndim", 1):
         kind = type(labels).__name__
-        raise InputError(
-            "{side}: expected a list with one list of labels for each sentence, got {kind}", side=side, kind=kind
-        )
+        raise InputError("{}: expected a list with one list of labels for each sentence, got {}", side, kind)
     if not set(map(type, labels)) <= {list, tuple}:
         _check_sentences(side, labels)
     offsets = offsets_of(np.fromiter(map(len, labels), np.int64, len(labels)))
@@ -135,16 +128,11 @@ def _column(side: str, labels: Sequence[Sequence[str]], N: int) -> Column:
     try:
         ids = np.fromiter(map(numbers.__getitem__, chain.from_iterable(labels)), np.int32, N)
     except TypeError as error:  # lists of lists of lists
-        raise InputError(
-            "{side}: expected labels that are strings, got something else ({error})", side=side, error=error
-        ) from None
+        raise InputError("{}: expected labels that are strings, got something else ({})", side, error) from None
     for label in numbers:
         if not isinstance(label, str):
             raise InputError(
-                "{side}: expected labels that are strings, got {type} {label}",
-                side=side,
-                type=type(label).__name__,
-                label=shown_value(label),
+                "{}: expected labels that are strings, got {} {}", side, type(label).__name__, shown_value(label)
             )
     return Column(tuple(numbers), ids)
 
@@ -153,11 +141,10 @@ def _check_sentences(side: str, labels: Sequence[object]) -> None:
     for b, sentence in enumerate(labels):
         if isinstance(sentence, str) or not hasattr(sentence, "__len__") or not getattr(sentence, "ndim", 1):
             raise InputError(
-                "{side}, sentence {b}: expected a list of labels, got {sentence}; put a single sentence into a "
-                "list: [labels]",
-                side=side,
-                b=b,
-                sentence=shown_value(sentence),
+                "{}, sentence {}: expected a list of labels, got {}; put a single sentence into a list: [labels]",
+                side,
+                b,
+                shown_value(sentence),
             )
 
 
@@ -166,9 +153,7 @@ def _checked_offsets(offsets: ArrayLike | None, N: int) -> IntArray | None:
         return None
     rows = np.array(offsets, np.int64)
     if rows.ndim != 1 or not len(rows) or rows[0] != 0 or rows[-1] != N or (np.diff(rows) < 0).any():
-        raise InputError(
-            "offsets: expected to rise from 0 to {N} (the gold labels), got {got}", N=N, got=rows.tolist()[:5]
-        )
+        raise InputError("offsets: expected to rise from 0 to {} (the gold labels), got {}", N, rows.tolist()[:5])
     return rows
 
 
@@ -177,20 +162,17 @@ def _check_lengths(gold: Labellings, gold_offsets: IntArray, predicted_offsets: 
     shared = min(len(lengths), len(predicted_lengths))
     unequal = np.flatnonzero(lengths[:shared] != predicted_lengths[:shared])
     b = int(unequal[0]) if len(unequal) else shared
-    place = gold.place(b) if isinstance(gold, Corpus) and b < len(lengths) else message("sentence {b}", b=b)
+    place = gold.place(b) if isinstance(gold, Corpus) and b < len(lengths) else message("sentence {}", b)
     if len(lengths) != len(predicted_lengths):
         first = message("the first of another length") if len(unequal) else message("the first without a partner")
         raise InputError(
-            "predicted: expected {num_lengths} sentences as in gold, got {num_predicted_lengths}; {place} is {first}",
-            num_lengths=len(lengths),
-            num_predicted_lengths=len(predicted_lengths),
-            place=place,
-            first=first,
+            "predicted: expected {} sentences as in gold, got {}; {} is {}",
+            len(lengths),
+            len(predicted_lengths),
+            place,
+            first,
         )
     if len(unequal):
         raise InputError(
-            "{place}: expected {wanted} predicted labels, one for each gold label, got {got}",
-            place=place,
-            wanted=lengths[b],
-            got=predicted_lengths[b],
+            "{}: expected {} predicted labels, one for each gold label, got {}", place, lengths[b], predicted_lengths[b]
         )

@@ -72,12 +72,12 @@ class Reliability(Readable):
         """Return the errors, then a table of the bins."""
         lines: list[str] = [
             message(
-                "{num_answers} answers; ECE: {ece:.4f}; MCE: {mce:.4f}; Brier: {brier:.4f} (bins of equal {binning})",
-                num_answers=self.num_answers,
-                ece=self.ece,
-                mce=self.mce,
-                brier=self.brier,
-                binning=self.binning,
+                "{} answers; ECE: {:.4f}; MCE: {:.4f}; Brier: {:.4f} (bins of equal {})",
+                self.num_answers,
+                self.ece,
+                self.mce,
+                self.brier,
+                self.binning,
             ),
             message("confidence       answers    mean   right"),
         ]
@@ -111,10 +111,7 @@ def reliability(confidence: ArrayLike, correct: ArrayLike, *, bins: int = 10, bi
     right = np.asarray(correct)
     if right.shape != p.shape or (right.size and not np.isin(right, (0, 1)).all()):
         raise InputError(
-            "correct: expected {num_p} values, true or false, got {dtype} {shape}",
-            num_p=len(p),
-            dtype=right.dtype,
-            shape=list(right.shape),
+            "correct: expected {} values, true or false, got {} {}", len(p), right.dtype, list(right.shape)
         )
     check_whole("bins", bins, 1)
     check_choice("binning", binning, BINNINGS)
@@ -176,16 +173,11 @@ def gold_labels(gold: ArrayLike, N: int, L: int) -> IntArray:
     if labels.size == 0:
         labels = labels.astype(np.int64)
     if labels.shape != (N,) or labels.dtype.kind not in "iu":
-        raise InputError(
-            "gold: expected {N} label numbers, one a token, got {dtype} {shape}",
-            N=N,
-            dtype=labels.dtype,
-            shape=list(labels.shape),
-        )
+        raise InputError("gold: expected {} label numbers, one a token, got {} {}", N, labels.dtype, list(labels.shape))
     wrong: BoolArray = (labels < 0) | (labels >= L)
     if wrong.any():
         n = int(np.flatnonzero(wrong)[0])
-        raise InputError("gold[{n}]: expected a label from 0 to {last}, got {got}", n=n, last=L - 1, got=labels[n])
+        raise InputError("gold[{}]: expected a label from 0 to {}, got {}", n, L - 1, labels[n])
     return labels.astype(np.int64)
 
 
@@ -194,9 +186,7 @@ def _distributions(probabilities: ArrayLike, gold: ArrayLike) -> tuple[Float64Ar
     sums = p.sum(axis=1)
     wrong = np.flatnonzero(np.abs(sums - 1) > SUM_TOLERANCE)
     if len(wrong):
-        raise InputError(
-            "probabilities[{wrong}]: expected a row that sums to 1, got {got:.6g}", wrong=wrong[0], got=sums[wrong[0]]
-        )
+        raise InputError("probabilities[{}]: expected a row that sums to 1, got {:.6g}", wrong[0], sums[wrong[0]])
     return p, gold_labels(gold, *p.shape)
 
 
@@ -204,14 +194,9 @@ def _probabilities(name: str, values: ArrayLike, ndim: int) -> Float64Array:
     p = np.asarray(values, np.float64)
     if p.ndim != ndim:
         shape = "[answers]" if ndim == 1 else "[tokens, labels]"
-        raise InputError("{name}: expected shape {shape}, got {got}", name=name, shape=shape, got=list(p.shape))
+        raise InputError("{}: expected shape {}, got {}", name, shape, list(p.shape))
     wrong = np.argwhere(~((p >= 0) & (p <= 1 + SUM_TOLERANCE)))  # NaN too
     if len(wrong):
         where = ", ".join(map(str, wrong[0]))
-        raise InputError(
-            "{name}[{where}]: expected a probability from 0 to 1, got {got}",
-            name=name,
-            where=where,
-            got=p[tuple(wrong[0])],
-        )
+        raise InputError("{}[{}]: expected a probability from 0 to 1, got {}", name, where, p[tuple(wrong[0])])
     return np.minimum(p, 1.0)

@@ -88,9 +88,7 @@ def evaluate_files(
 
 def _rule(scheme: str | None, strict: bool, script: bool) -> str:
     if script and (strict or scheme):
-        raise InputError(
-            "--conlleval: expected no {value} beside it, got both", value="--strict" if strict else "--scheme"
-        )
+        raise InputError("--conlleval: expected no {} beside it, got both", "--strict" if strict else "--scheme")
     if script or scheme:
         return ("strict" if strict else "conlleval") + (f":{scheme}" if scheme else "")
     return "strict" if strict else "auto"
@@ -110,9 +108,7 @@ def read_training_words(path: PathLike, encoding: str = "utf-8") -> set[str]:
     form = "columns" if looks_like(lines) == COLUMNS and not is_segmented(lines) else "words"
     corpus = _read(path, encoding, form)
     if TAG not in corpus.columns:
-        raise InputError(
-            "{path}: expected segmented text, or characters with the tags of words, got one column", path=path
-        )
+        raise InputError("{}: expected segmented text, or characters with the tags of words, got one column", path)
     return {word for sentence in words_of_sentences(corpus) for word in sentence}
 
 
@@ -130,30 +126,28 @@ def read_pair(
 ) -> tuple[Corpus, Column]:
     """Read a corpus whose column ``tag`` is gold, and the predicted labels of its tokens."""
     if form not in FORMS:
-        raise InputError("format: expected {forms}, got {form!r}", forms=message(" or ").join(FORMS), form=form)
+        raise InputError("format: expected {}, got {!r}", message(" or ").join(FORMS), form)
     if form == "words" and predicted is None:
-        raise InputError("{gold}: expected a second file with the words that were found, got one; name both", gold=gold)
+        raise InputError("{}: expected a second file with the words that were found, got one; name both", gold)
     corpus = _read(gold, encoding, form)
     if predicted is not None:
         corpus = corpus.with_column(TAG, last_column(corpus))
         return corpus, last_column(read_checked(predicted, corpus, encoding, form))
     if len(corpus.names) < 2:
-        raise InputError(
-            "{gold}: expected gold and predicted labels in the last two columns, got one column", gold=gold
-        )
+        raise InputError("{}: expected gold and predicted labels in the last two columns, got one column", gold)
     if _are_lines_of_json(gold, form):
         return corpus.with_column(TAG, _gold_tags(gold, encoding, corpus)), last_column(corpus)
     labels, guesses = corpus.column(corpus.names[-2]), last_column(corpus)
     if looks_like(first_lines(corpus)) == TEXT:
         raise InputError(
-            "{gold}: this looks like text, a sentence a line; name a file with a token and its tags a line", gold=gold
+            "{}: this looks like text, a sentence a line; name a file with a token and its tags a line", gold
         )
     if not _are_rivals(labels, guesses):
         raise InputError(
-            "{gold}: the last column has tags, but the one before it does not have such tags: there are no "
+            "{}: the last column has tags, but the one before it does not have such tags: there are no "
             "predictions to score; name a second file with them, or tag this one first: tagline tag -m MODEL FILE "
             "| tagline eval -",
-            gold=gold,
+            gold,
         )
     return corpus.with_column(TAG, labels), guesses
 
@@ -168,9 +162,9 @@ def _gold_tags(path: PathLike, encoding: str, corpus: Corpus) -> Column:
     rows = [item.get("gold_tags") for item in items]
     if not all(isinstance(row, list) and len(row) == count for row, count in zip(rows, corpus.lengths, strict=True)):
         raise InputError(
-            "{path}: expected gold_tags beside the tags of each sentence, got some without: there are no "
+            "{}: expected gold_tags beside the tags of each sentence, got some without: there are no "
             "predictions to score; name a second file with them",
-            path=path,
+            path,
         )
     return Column.of(str(tag) for row in rows for tag in row)
 
@@ -196,12 +190,12 @@ def read_checked(path: PathLike, gold: Corpus, encoding: str, form: str = "colum
             n = int(wrong[0])
             b = row_of(pair.offsets, n)
             raise InputError(
-                "{place}, token {n}: expected {wanted!r} as in gold ({place2}), got {got!r}",
-                place=corpus.place(b),
-                n=n - int(pair.offsets[b]),
-                wanted=words.labels[words.gold[n]],
-                place2=gold.place(b),
-                got=words.labels[words.predicted[n]],
+                "{}, token {}: expected {!r} as in gold ({}), got {!r}",
+                corpus.place(b),
+                n - int(pair.offsets[b]),
+                words.labels[words.gold[n]],
+                gold.place(b),
+                words.labels[words.predicted[n]],
             )
     return corpus
 

@@ -121,9 +121,7 @@ def full_rule(pair: Aligned, rule: str) -> str:
     ``conlleval:<scheme>`` otherwise: the script does not know S, and joins a B to an E of the same type before it.
     """
     if not isinstance(rule, str):
-        raise InputError(
-            "rule: expected a name such as auto, conlleval or strict:IOB2, got {rule}", rule=shown_value(rule)
-        )
+        raise InputError("rule: expected a name such as auto, conlleval or strict:IOB2, got {}", shown_value(rule))
     if rule == CONLLEVAL:
         _check_script(pair)
     if rule not in (AUTO, STRICT):
@@ -138,8 +136,8 @@ def full_rule(pair: Aligned, rule: str) -> str:
     if rule == AUTO and letters <= SCRIPT_LETTERS:
         return CONLLEVAL
     raise InputError(
-        "labels: expected those of a known tag scheme, got others: {reason}; name the scheme, or score tokens only",
-        reason=detection.reason,
+        "labels: expected those of a known tag scheme, got others: {}; name the scheme, or score tokens only",
+        detection.reason,
     )
 
 
@@ -149,8 +147,8 @@ def _check_script(pair: Aligned) -> None:
         if len(label) == 1 and label in FOREIGN_LETTERS:
             raise InputError(
                 "rule conlleval: expected B, I, E, O or tags with a type, as the CoNLL script reads, got "
-                "{label!r}; the rule auto reads it by its scheme",
-                label=label,
+                "{!r}; the rule auto reads it by its scheme",
+                label,
             )
 
 

@@ -80,10 +80,10 @@ class Mistake(Readable):
         gold, predicted = ("" if span is None else self._show(span) for span in (self.gold, self.predicted))
         number = self.sentence
         if self.kind == "missed":
-            return message("sentence {number}: {gold} missed", number=number, gold=gold)
+            return message("sentence {}: {} missed", number, gold)
         if self.kind == "spurious":
-            return message("sentence {number}: {predicted} is nothing in gold", number=number, predicted=predicted)
-        return message("sentence {number}: {gold} found as {predicted}", number=number, gold=gold, predicted=predicted)
+            return message("sentence {}: {} is nothing in gold", number, predicted)
+        return message("sentence {}: {} found as {}", number, gold, predicted)
 
     def _show(self, span: FoundSpan) -> str:
         words = f'"{" ".join(self.tokens[span.start : span.end])}"' if self.tokens else f"{span.start}–{span.end}"
@@ -118,10 +118,10 @@ class Mistakes(Readable):
         wrong = {kind: max(side.get(kind, 0) for side in (self.gold, self.predicted)) for kind in KINDS}
         mistakes = ", ".join(f"{count} {kind}" for kind, count in wrong.items() if count)
         return message(
-            "{correct} of {gold} gold spans correct; {remedy}",
-            correct=self.gold["correct"],
-            gold=sum(self.gold.values()),
-            remedy=mistakes or message("no mistakes"),
+            "{} of {} gold spans correct; {}",
+            self.gold["correct"],
+            sum(self.gold.values()),
+            mistakes or message("no mistakes"),
         )
 
     def text(self) -> str:
@@ -183,11 +183,7 @@ def words_of(tokens: Labellings | None, num_tokens: int) -> Column | None:
     else:
         column, _ = columns_of("tokens", tokens)
     if len(column) != num_tokens:
-        raise InputError(
-            "tokens: expected {num_tokens}, one for each label, got {num_column}",
-            num_tokens=num_tokens,
-            num_column=len(column),
-        )
+        raise InputError("tokens: expected {}, one for each label, got {}", num_tokens, len(column))
     return column
 
 

@@ -167,7 +167,7 @@ def plot_transitions(
     """
     L, values = len(labels), np.asarray(weights, np.float64)
     if not L or values.shape != (L, L):
-        raise InputError("weights: expected [L, L] for {L} labels, got {shape}", L=L, shape=list(values.shape))
+        raise InputError("weights: expected [L, L] for {} labels, got {}", L, list(values.shape))
     values = np.where(np.isfinite(values), values, np.nan)
     most = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
     sizes = np.nan_to_num(np.abs(values))

@@ -69,14 +69,14 @@ class Report:
         """Return (title, text) of each part that there is, in the order of reading."""
         parts: list[tuple[str, Any]] = [] if self.words is None else [(message("Words"), self.words)]
         if self.spans is not None and self.words is None:
-            parts.append((message("Spans (rule: {rule})", rule=self.spans.rule), self.spans))
+            parts.append((message("Spans (rule: {})", self.spans.rule), self.spans))
         parts += [
             (message("Confidence"), self.interval),
             (message("Comparison"), self.comparison),
             (message("Partial matches"), self.partial),
             (message("Mistakes"), self.mistakes),
             (message("Tokens"), self.tokens),
-            *((message("Calibration of {name}", name=name), curve) for name, curve in self.calibration.items()),
+            *((message("Calibration of {}", name), curve) for name, curve in self.calibration.items()),
         ]
         return [(title, part.text()) for title, part in parts if part is not None]
 
@@ -162,10 +162,9 @@ def evaluate(
     spans = None if rule is None else pair_spans(pair, rule)
     if training_words is not None and (spans is None or spans.rule != SEGMENTATION_RULE):
         raise InputError(
-            "training_words: expected tags that mark words without types ({scheme}), to tell which are unknown, "
-            "got {got}",
-            scheme=SCHEME,
-            got=message("labels of tokens") if spans is None else message("those of the rule {rule}", rule=spans.rule),
+            "training_words: expected tags that mark words without types ({}), to tell which are unknown, got {}",
+            SCHEME,
+            message("labels of tokens") if spans is None else message("those of the rule {}", spans.rule),
         )
     if spans is None:
         return Report(tokens_of(pair))
@@ -211,22 +210,11 @@ def _headline(report: Report) -> str:
     >>> _headline(evaluate([["B-PER", "O"]], [["B-PER", "O"]]))
     'F1 100.00, precision 100.00, recall 100.00, 1 gold spans; accuracy 100.00 of 2 tokens'
     """
-    tokens = message(
-        "accuracy {accuracy:.2f} of {num_tokens:,} tokens",
-        accuracy=100 * report.tokens.accuracy,
-        num_tokens=report.tokens.num_tokens,
-    )
+    tokens = message("accuracy {:.2f} of {:,} tokens", 100 * report.tokens.accuracy, report.tokens.num_tokens)
     if report.spans is None:
         return tokens
     precision, recall, f1, gold = _figures(report.spans.overall)
-    return message(
-        "F1 {f1}, precision {precision}, recall {recall}, {gold} gold spans; {tokens}",
-        f1=f1,
-        precision=precision,
-        recall=recall,
-        gold=gold,
-        tokens=tokens,
-    )
+    return message("F1 {}, precision {}, recall {}, {} gold spans; {}", f1, precision, recall, gold, tokens)
 
 
 def _score_rows(report: Report) -> list[tuple[str, tuple[str, ...]]]:

@@ -75,25 +75,23 @@ class SegmentationScores(Readable):
         words = self.words
         lines = [
             message(
-                "{gold} words; found: {found}; correct: {correct}; precision: {precision:.2f}%; recall: "
-                "{recall:.2f}%; F1: {f1:.2f}",
-                gold=words.gold,
-                found=words.found,
-                correct=words.correct,
-                precision=100 * self.precision,
-                recall=100 * self.recall,
-                f1=100 * self.f1,
+                "{} words; found: {}; correct: {}; precision: {:.2f}%; recall: {:.2f}%; F1: {:.2f}",
+                words.gold,
+                words.found,
+                words.correct,
+                100 * self.precision,
+                100 * self.recall,
+                100 * self.f1,
             )
         ]
         if self.oov is not None and self.iv is not None:
             lines.append(
                 message(
-                    "recall of {oov} words that are not in the training text: {oov_recall:.2f}%; of {iv} that "
-                    "are: {iv_recall:.2f}%",
-                    oov=self.oov[1],
-                    oov_recall=100 * (self.oov_recall or 0),
-                    iv=self.iv[1],
-                    iv_recall=100 * (self.iv_recall or 0),
+                    "recall of {} words that are not in the training text: {:.2f}%; of {} that are: {:.2f}%",
+                    self.oov[1],
+                    100 * (self.oov_recall or 0),
+                    self.iv[1],
+                    100 * (self.iv_recall or 0),
                 )
             )
         return "\n".join(lines) + "\n"

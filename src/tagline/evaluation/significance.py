@@ -60,14 +60,13 @@ class Interval(Readable):
     def text(self) -> str:
         """Return one line."""
         return message(
-            "{metric}: {value:.2f}, {level:g}% interval {low:.2f} to {high:.2f} ({resamples} resamples of the "
-            "sentences)\n",
-            metric=self.metric,
-            value=100 * self.value,
-            level=100 * self.level,
-            low=100 * self.low,
-            high=100 * self.high,
-            resamples=self.resamples,
+            "{}: {:.2f}, {:g}% interval {:.2f} to {:.2f} ({} resamples of the sentences)\n",
+            self.metric,
+            100 * self.value,
+            100 * self.level,
+            100 * self.low,
+            100 * self.high,
+            self.resamples,
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -110,15 +109,14 @@ class Comparison(Readable):
     def text(self) -> str:
         """Return one line."""
         return message(
-            "{metric}: {first:.2f} and {second:.2f}, difference {difference:+.2f}, p = {p_value:.4g} "
-            "(two-sided, {method}, {resamples} draws)\n",
-            metric=self.metric,
-            first=100 * self.first,
-            second=100 * self.second,
-            difference=100 * self.difference,
-            p_value=self.p_value,
-            method=self.method,
-            resamples=self.resamples,
+            "{}: {:.2f} and {:.2f}, difference {:+.2f}, p = {:.4g} (two-sided, {}, {} draws)\n",
+            self.metric,
+            100 * self.first,
+            100 * self.second,
+            100 * self.difference,
+            self.p_value,
+            self.method,
+            self.resamples,
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -190,19 +188,15 @@ def compare(
     _check_options(metric, resamples)
     check_choice("method", method, METHODS)
     if len(first_counts) != len(second_counts):
-        raise InputError(
-            "second: expected {num_first_counts} sentences as in first, got {num_second_counts}",
-            num_first_counts=len(first_counts),
-            num_second_counts=len(second_counts),
-        )
+        raise InputError("second: expected {} sentences as in first, got {}", len(first_counts), len(second_counts))
     unequal = np.flatnonzero(first_counts[:, 2] != second_counts[:, 2])
     if len(unequal):
         b = int(unequal[0])
         raise InputError(
-            "second, sentence {b}: expected {wanted} gold spans as in first, got {got}",
-            b=b,
-            wanted=first_counts[b, 2],
-            got=second_counts[b, 2],
+            "second, sentence {}: expected {} gold spans as in first, got {}",
+            b,
+            first_counts[b, 2],
+            second_counts[b, 2],
         )
     scores = float(score(first_counts.sum(axis=0), metric)), float(score(second_counts.sum(axis=0), metric))
     observed = scores[1] - scores[0]
@@ -263,20 +257,12 @@ def _checked(name: str, counts: ArrayLike) -> IntArray:
     if rows.size == 0:
         rows = rows.reshape(0, 3).astype(np.int64)
     if rows.ndim != 2 or rows.shape[1] != 3 or rows.dtype.kind not in "iu":
-        raise InputError(
-            "{name}: expected integers [sentences, 3], got {dtype} {shape}",
-            name=name,
-            dtype=rows.dtype,
-            shape=list(rows.shape),
-        )
+        raise InputError("{}: expected integers [sentences, 3], got {} {}", name, rows.dtype, list(rows.shape))
     wrong = np.flatnonzero((rows < 0).any(axis=1) | (rows[:, 0] > rows[:, 1:].min(axis=1)))
     if len(wrong):
         b = int(wrong[0])
         raise InputError(
-            "{name}, sentence {b}: expected correct ≤ found and gold, none negative, got {rows}",
-            name=name,
-            b=b,
-            rows=rows[b].tolist(),
+            "{}, sentence {}: expected correct ≤ found and gold, none negative, got {}", name, b, rows[b].tolist()
         )
     return rows.astype(np.int64)
 

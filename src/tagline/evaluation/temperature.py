@@ -65,9 +65,7 @@ def fit_temperature(scores: ArrayLike, gold: ArrayLike) -> Temperature:
     impossible = np.flatnonzero(np.isneginf(s[np.arange(len(s)), labels]))
     if len(impossible):
         n = int(impossible[0])
-        raise InputError(
-            "scores[{n}, {labels}]: expected a finite score for the gold label, got -inf", n=n, labels=labels[n]
-        )
+        raise InputError("scores[{}, {}]: expected a finite score for the gold label, got -inf", n, labels[n])
     beta = _minimum(s, labels)
     return Temperature(1 / beta, _mean_nll(s, labels, 1.0), _mean_nll(s, labels, beta))
 
@@ -109,13 +107,13 @@ def _shifted(scores: ArrayLike) -> Float64Array:
     """Return the scores with a maximum of 0 in each row, or say which are no scores."""
     s = np.asarray(scores, np.float64)
     if s.ndim != 2 or s.shape[1] < 1:
-        raise InputError("scores: expected shape [tokens, labels], got {shape}", shape=list(s.shape))
+        raise InputError("scores: expected shape [tokens, labels], got {}", list(s.shape))
     wrong = np.argwhere(np.isnan(s) | np.isposinf(s))
     if len(wrong):
         n, j = wrong[0]
-        raise InputError("scores[{n}, {j}]: expected a finite score or -inf, got {got}", n=n, j=j, got=s[n, j])
+        raise InputError("scores[{}, {}]: expected a finite score or -inf, got {}", n, j, s[n, j])
     highest = s.max(axis=1, keepdims=True, initial=-np.inf)
     empty = np.flatnonzero(np.isneginf(highest))
     if len(empty):
-        raise InputError("scores[{empty}]: expected at least one possible label, got -inf for all", empty=empty[0])
+        raise InputError("scores[{}]: expected at least one possible label, got -inf for all", empty[0])
     return np.asarray(s - highest)

@@ -69,12 +69,12 @@ class TokenScores(Readable):
         width = max([5, *map(len, self.labels)])
         lines: list[str] = [
             message(
-                "{num_tokens} tokens; accuracy: {accuracy:.2f}%; macro F1: {macro_f1:.2f}",
-                num_tokens=self.num_tokens,
-                accuracy=100 * self.accuracy,
-                macro_f1=100 * self.macro_f1,
+                "{} tokens; accuracy: {:.2f}%; macro F1: {:.2f}",
+                self.num_tokens,
+                100 * self.accuracy,
+                100 * self.macro_f1,
             ),
-            message("{label}  precision   recall      F1  support", label=f"{'label':<{width}}"),
+            message("{}  precision   recall      F1  support", f"{'label':<{width}}"),
         ]
         for label, score in self.by_label.items():
             p, r, f = 100 * score.precision, 100 * score.recall, 100 * score.f1

@@ -54,12 +54,7 @@ def read_sizes(path: PathLike) -> list[int]:
     for number, line in read_lines(path):
         if line.strip():
             if not line.strip().isdecimal() or len(line.strip()) > MOST_DIGITS:
-                raise InputError(
-                    "{path}:{number}: expected a number of sentences, got {line}",
-                    path=name_of(path),
-                    number=number,
-                    line=shown(line),
-                )
+                raise InputError("{}:{}: expected a number of sentences, got {}", name_of(path), number, shown(line))
             sizes.append(int(line))
     return sizes
 
@@ -74,21 +69,21 @@ def named_documents(text: str, corpus: Corpus, name: str = "--documents") -> str
         return text
     if not os.path.isfile(text):
         raise InputError(
-            "{name}: expected a column ({names}) or a file with the number of sentences of each document, got "
-            "{text}; there is no such file",
-            name=name,
-            names=", ".join(corpus.names),
-            text=shown_value(text),
+            "{}: expected a column ({}) or a file with the number of sentences of each document, got "
+            "{}; there is no such file",
+            name,
+            ", ".join(corpus.names),
+            shown_value(text),
         )
     sizes = read_sizes(text)
     if sum(sizes) != len(corpus):
         raise InputError(
-            "{name}: expected numbers that add up to {num_corpus}, the sentences of {source}, got {sizes} in {text}",
-            name=name,
-            num_corpus=len(corpus),
-            source=corpus.source,
-            sizes=sum(sizes),
-            text=text,
+            "{}: expected numbers that add up to {}, the sentences of {}, got {} in {}",
+            name,
+            len(corpus),
+            corpus.source,
+            sum(sizes),
+            text,
         )
     return sizes
 
@@ -123,11 +118,10 @@ def stated_documents(corpus: Corpus, documents: Any = None, name: str = "documen
         sizes = sizes.astype(np.int64)
         if (sizes < 0).any() or sizes.sum() != B:
             raise InputError(
-                "{name}: expected how many sentences each document has, {B} in all, or the name of a column, got "
-                "{documents}",
-                name=name,
-                B=B,
-                documents=shown_value(documents),
+                "{}: expected how many sentences each document has, {} in all, or the name of a column, got {}",
+                name,
+                B,
+                shown_value(documents),
             )
         return np.repeat(np.arange(len(sizes)), sizes)
     tokens = corpus.column(_token_column(corpus))

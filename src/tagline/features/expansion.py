@@ -80,21 +80,21 @@ def _check_options(
         1,
         MOST_HASH_BITS,
         optional=True,
-        wanted=message("1 to {most_hash_bits}", most_hash_bits=MOST_HASH_BITS),
+        wanted=message("1 to {}", MOST_HASH_BITS),
     )
     if min_frequency > 1 and (vocabularies or hash_bits):
         raise InputError(
-            "min_frequency: expected 1 where names are {value}, got {min_frequency}; only new vocabularies are counted",
-            value="known" if vocabularies else "hashed",
-            min_frequency=min_frequency,
+            "min_frequency: expected 1 where names are {}, got {}; only new vocabularies are counted",
+            "known" if vocabularies else "hashed",
+            min_frequency,
         )
     if vocabularies and hash_bits:
         raise InputError("hash_bits: expected None where vocabularies are given, got a number; hashing needs no names")
     if vocabularies and template.has_edges and vocabularies[1] is None:
         raise InputError(
-            "vocabularies: expected one for edges, got None; {source} has B lines with macros, so it is not the "
+            "vocabularies: expected one for edges, got None; {} has B lines with macros, so it is not the "
             "template that they were made with",
-            source=template.source,
+            template.source,
         )
 
 
@@ -145,9 +145,7 @@ def unicode_words() -> Iterator[None]:
     try:
         yield
     except UnicodeEncodeError as error:
-        raise InputError(
-            "words: expected Unicode text, got {object!r} with a lone surrogate", object=error.object
-        ) from None
+        raise InputError("words: expected Unicode text, got {!r} with a lone surrogate", error.object) from None
 
 
 def _source(derivation: Derivation, column: Column, rows: Sequence[int]) -> Source:
@@ -175,7 +173,7 @@ def _placed_source(macro: Macro, column: Column, offsets: IntArray) -> Source:
 def compact(column: Column) -> Column:
     """Return the column with its own words only: a slice of a corpus shares the vocabulary of the whole."""
     if column.ids.min(initial=0) < 0 or column.ids.max(initial=-1) >= len(column.vocabulary):
-        raise InputError("ids: expected numbers of words, 0 to {last}, got others", last=len(column.vocabulary) - 1)
+        raise InputError("ids: expected numbers of words, 0 to {}, got others", len(column.vocabulary) - 1)
     if len(column.vocabulary) <= 4 * len(column.ids) + 64:
         return column
     used, ids = np.unique(column.ids, return_inverse=True)

@@ -112,9 +112,9 @@ class FeatureFunctions:
             raise InputError("labels: expected at least one, got none")
         self._numbers = {label: number for number, label in enumerate(self.labels)}
         if len(self._numbers) < len(self.labels):
-            raise InputError("labels: expected each once, got {labels}", labels=list(self.labels))
+            raise InputError("labels: expected each once, got {}", list(self.labels))
         if first not in (0, 1):
-            raise InputError("first: expected 0 or 1, the number of the first position, got {first!r}", first=first)
+            raise InputError("first: expected 0 or 1, the number of the first position, got {!r}", first)
 
     @property
     def weights(self) -> Float64Array:
@@ -125,11 +125,7 @@ class FeatureFunctions:
         """Return the same functions with other weights ``[K]``."""
         new = as_array("weights", weights)
         if new.shape != (len(self.features),):
-            raise InputError(
-                "weights: expected {num_features}, one a function, got shape {shape}",
-                num_features=len(self.features),
-                shape=list(new.shape),
-            )
+            raise InputError("weights: expected {}, one a function, got shape {}", len(self.features), list(new.shape))
         pairs = zip(self.features, new.tolist(), strict=True)
         features = [replace(feature, weight=weight) for feature, weight in pairs]
         return FeatureFunctions(features, self.labels, first=self.first)
@@ -177,11 +173,7 @@ class FeatureFunctions:
         The functions are called once, here; the values of all sentences are kept.
         """
         if len(sentences) != len(labellings):
-            raise InputError(
-                "labellings: expected {num_sentences}, one a sentence, got {num_labellings}",
-                num_sentences=len(sentences),
-                num_labellings=len(labellings),
-            )
+            raise InputError("labellings: expected {}, one a sentence, got {}", len(sentences), len(labellings))
         values = [self.values(x, f"sentence {b}") for b, x in enumerate(sentences)]
         rows = zip(sentences, labellings, strict=True)
         paths = [self._path(x, y, f"labels of sentence {b}") for b, (x, y) in enumerate(rows)]
@@ -190,21 +182,10 @@ class FeatureFunctions:
 
     def _path(self, x: Sized, y: Sequence[Hashable], where: str) -> IntArray:
         if len(y) != _length(x, "x"):
-            raise InputError(
-                "{where}: expected {length} labels, one a token, got {num_y}",
-                where=where,
-                length=_length(x, "x"),
-                num_y=len(y),
-            )
+            raise InputError("{}: expected {} labels, one a token, got {}", where, _length(x, "x"), len(y))
         for i, label in enumerate(y, self.first):
             if label not in self._numbers:
-                raise InputError(
-                    "{where}, position {i}: expected one of {labels}, got {label!r}",
-                    where=where,
-                    i=i,
-                    labels=list(self.labels),
-                    label=label,
-                )
+                raise InputError("{}, position {}: expected one of {}, got {!r}", where, i, list(self.labels), label)
         return np.array([self._numbers[label] for label in y], np.int64)
 
     def _chain(self, values: Sequence[FunctionValues]) -> Chain:
@@ -256,7 +237,7 @@ def _feature(k: int, entry: object) -> Feature:
     if isinstance(entry, StateFeature | TransitionFeature):
         return replace(entry, weight=_weight(entry.name, entry.weight))
     if not isinstance(entry, tuple) or len(entry) != 2 or not callable(entry[0]):
-        raise InputError("functions[{k}]: expected (function, weight), got {entry!r}", k=k, entry=entry)
+        raise InputError("functions[{}]: expected (function, weight), got {!r}", k, entry)
     function, weight = entry
     name = getattr(function, "__name__", "function").replace("<lambda>", "lambda") + f" (functions[{k}])"
     if _num_arguments(function, name) == 3:
@@ -279,10 +260,10 @@ def _num_arguments(function: Function, name: str) -> int:
     if open_ended or len(needed) not in (3, 4):
         got = message("an unknown number of") if open_ended else len(needed)
         raise InputError(
-            "{name}: expected three arguments (label, x, i) or four (previous, label, x, i), got {got} arguments; "
+            "{}: expected three arguments (label, x, i) or four (previous, label, x, i), got {} arguments; "
             "wrap it in StateFeature or TransitionFeature to say which it is",
-            name=name,
-            got=got,
+            name,
+            got,
         )
     return len(needed)
 
@@ -290,14 +271,12 @@ def _num_arguments(function: Function, name: str) -> int:
 def _weight(name: str, weight: object) -> float:
     if isinstance(weight, Real) and np.isfinite(float(weight)):
         return float(weight)
-    raise InputError("{name}: expected a finite number as its weight, got {weight!r}", name=name, weight=weight)
+    raise InputError("{}: expected a finite number as its weight, got {!r}", name, weight)
 
 
 def _length(x: object, where: str) -> int:
     if not isinstance(x, Sized):
-        raise InputError(
-            "{where}: expected a sentence with a length, got {type} {x!r:.60}", where=where, type=type(x).__name__, x=x
-        )
+        raise InputError("{}: expected a sentence with a length, got {} {!r:.60}", where, type(x).__name__, x)
     return len(x)
 
 
@@ -305,7 +284,7 @@ def _call(feature: Feature, where: str, i: int, *labels: Hashable, x: Sized) -> 
     try:
         value = feature.function(*labels, x, i)
     except Exception as error:
-        problem = message("an error ({type}: {error})", type=type(error).__name__, error=error)
+        problem = message("an error ({}: {})", type(error).__name__, error)
         raise InputError(_complaint(feature, where, i, labels, problem)) from error
     # NumPy's booleans are no Real.
     if isinstance(value, Real | np.bool_) and np.isfinite(float(value)):
@@ -316,11 +295,11 @@ def _call(feature: Feature, where: str, i: int, *labels: Hashable, x: Sized) -> 
 def _complaint(feature: Feature, where: str, i: int, labels: tuple[Hashable, ...], got: str) -> str:
     named = "label" if len(labels) == 1 else "labels"
     return message(
-        "{name}: {where}, position {i}, {named} {labels}: expected a finite number or a truth value, got {got}",
-        name=feature.name,
-        where=where,
-        i=i,
-        named=named,
-        labels=", ".join(map(repr, labels)),
-        got=got,
+        "{}: {}, position {}, {} {}: expected a finite number or a truth value, got {}",
+        feature.name,
+        where,
+        i,
+        named,
+        ", ".join(map(repr, labels)),
+        got,
     )

@@ -80,14 +80,14 @@ def _check_options(vocabularies: object, min_frequency: float, hash_bits: int | 
         1,
         MOST_HASH_BITS,
         optional=True,
-        wanted=message("1 to {most_hash_bits}", most_hash_bits=MOST_HASH_BITS),
+        wanted=message("1 to {}", MOST_HASH_BITS),
     )
     check_number("min_frequency", min_frequency)
     if min_frequency > 0 and (vocabularies is not None or hash_bits is not None):
         raise InputError(
-            "min_frequency: expected 0 where names are {value}, got {min_frequency}; only new vocabularies are counted",
-            value="hashed" if vocabularies is None else "known",
-            min_frequency=min_frequency,
+            "min_frequency: expected 0 where names are {}, got {}; only new vocabularies are counted",
+            "hashed" if vocabularies is None else "known",
+            min_frequency,
         )
     if hash_bits is not None and vocabularies is not None and any(names is not None for names in _pair(vocabularies)):
         raise InputError("hash_bits: expected no vocabularies beside it, got some; hashed names need none")
@@ -98,9 +98,7 @@ def _check_options(vocabularies: object, min_frequency: float, hash_bits: int | 
 def _pair(vocabularies: Any) -> tuple[object, object]:
     pair = isinstance(vocabularies, tuple) and len(vocabularies) == 2
     if not pair or not all(names is None or isinstance(names, Vocabulary) for names in vocabularies):
-        raise InputError(
-            "vocabularies: expected a pair (of X, of edges), got {vocabularies}", vocabularies=shown_value(vocabularies)
-        )
+        raise InputError("vocabularies: expected a pair (of X, of edges), got {}", shown_value(vocabularies))
     return vocabularies  # type: ignore[no-any-return]
 
 
@@ -131,11 +129,9 @@ def _refused(text: str) -> InputError:
     if wanted not in {phrase.template for phrase in _REFUSED}:
         return InputError(text)
     if remedy is None:
-        return InputError("{place}: expected {wanted}, got {got}", place=place, wanted=message(wanted), got=got)
+        return InputError("{}: expected {}, got {}", place, message(wanted), got)
     got = got.removesuffix(f"; {remedy.template}")
-    return InputError(
-        "{place}: expected {wanted}, got {got}; {remedy}", place=place, wanted=message(wanted), got=got, remedy=remedy
-    )
+    return InputError("{}: expected {}, got {}; {}", place, message(wanted), got, remedy)
 
 
 def _numbered(
@@ -154,9 +150,7 @@ def _numbered(
     except TypeError as error:  # what says that it can be gone through, and cannot
         reason = str(error).partition("\n")[0]
         raise InputError(
-            "{name}: expected a list of sentences, each a list of tokens, got others ({reason})",
-            name=name,
-            reason=reason,
+            "{}: expected a list of sentences, each a list of tokens, got others ({})", name, reason
         ) from None
     attributes = Attributes(attribute_offsets, ids, values)
     if built is None:
@@ -184,16 +178,9 @@ def _frequent(attributes: Attributes, names: Vocabulary, least: float) -> tuple[
 
 def _check_same_shape(offsets: IntArray, edge_offsets: IntArray) -> None:
     if len(offsets) != len(edge_offsets):
-        raise InputError(
-            "edges: expected {last} sentences, as in X, got {got}", last=len(offsets) - 1, got=len(edge_offsets) - 1
-        )
+        raise InputError("edges: expected {} sentences, as in X, got {}", len(offsets) - 1, len(edge_offsets) - 1)
     lengths, edge_lengths = np.diff(offsets), np.diff(edge_offsets)
     wrong = np.flatnonzero(lengths != edge_lengths)
     if len(wrong):
         b = int(wrong[0])
-        raise InputError(
-            "edges of sentence {b}: expected {wanted} tokens, as in X, got {got}",
-            b=b,
-            wanted=lengths[b],
-            got=edge_lengths[b],
-        )
+        raise InputError("edges of sentence {}: expected {} tokens, as in X, got {}", b, lengths[b], edge_lengths[b])

@@ -59,16 +59,16 @@ class Knowledge:
             template = Template.parse(text, template.source)
         if template.num_tables > len(self.clusters):
             raise InputError(
-                "clusters: expected {num_tables} tables, which {source} looks at, got {num_clusters}; pass clusters=",
-                num_tables=template.num_tables,
-                source=template.source,
-                num_clusters=len(self.clusters),
+                "clusters: expected {} tables, which {} looks at, got {}; pass clusters=",
+                template.num_tables,
+                template.source,
+                len(self.clusters),
             )
         if template.vector_lines and self.vectors is None:
             raise InputError(
-                "vectors: expected some, for {source} has the line {text}, got none",
-                source=template.source,
-                text=template.vector_lines[0].text,
+                "vectors: expected some, for {} has the line {}, got none",
+                template.source,
+                template.vector_lines[0].text,
             )
         return template.with_clusters(self.clusters)
 

@@ -212,19 +212,13 @@ class PieceTable:
         self._tokenizer = _by_words(tokenizer)
         self.num_pieces = 1 + max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
         if self.num_pieces > MOST_PIECES:
-            raise InputError(
-                "tokenizer: expected pieces by numbers below {most_pieces}, got {last}",
-                most_pieces=MOST_PIECES,
-                last=self.num_pieces - 1,
-            )
+            raise InputError("tokenizer: expected pieces by numbers below {}, got {}", MOST_PIECES, self.num_pieces - 1)
         for name, piece in (("unknown", unknown), ("padding", padding)):
             last = self.num_pieces - 1
-            check_whole(name, piece, 0, last, wanted=message("a piece of the tokenizer, 0 to {last}", last=last))
+            check_whole(name, piece, 0, last, wanted=message("a piece of the tokenizer, 0 to {}", last))
         before, after = _special(self._tokenizer)
         least = len(before) + len(after) + 1
-        check_whole(
-            "max_length", max_length, least, wanted=message("{least} pieces or more, special ones too", least=least)
-        )
+        check_whole("max_length", max_length, least, wanted=message("{} pieces or more, special ones too", least))
         check_whole("stride", stride, 0, wanted=message("0 pieces of context or more"))
         self.unknown = unknown
         self.window = Window(before, after, padding, max_length, stride)
@@ -279,8 +273,8 @@ def _by_words(text: str) -> Tokenizer:
     except ImportError as error:
         raise ImportError(
             message(
-                "sub-words need the package tokenizers ({error}); install it with: pip install 'tagline[transformers]'",
-                error=error,
+                "sub-words need the package tokenizers ({}); install it with: pip install 'tagline[transformers]'",
+                error,
             )
         ) from None
     with _asking(message("the text of a tokenizer.json")):
@@ -301,9 +295,7 @@ def _asking(expected: str) -> Iterator[None]:
         raise
     except BaseException as error:
         shown = str(error).partition("\n")[0][:200]
-        raise InputError(
-            "tokenizer: expected {expected}, got something else ({shown})", expected=expected, shown=shown
-        ) from None
+        raise InputError("tokenizer: expected {}, got something else ({})", expected, shown) from None
 
 
 def _prefix_blanks(part: Mapping[str, Any] | None) -> None:

@@ -53,16 +53,12 @@ class WordVectors:
         shape = np.shape(self.table)
         if len(shape) != 2 or shape[0] != len(self.words) or len(set(self.words)) != len(self.words) or not shape[1]:
             raise InputError(
-                "vectors: expected distinct words and a row for each, got {num_words} and {shape}",
-                num_words=len(self.words),
-                shape=shape,
+                "vectors: expected distinct words and a row for each, got {} and {}", len(self.words), shape
             )
         if not all(isinstance(word, str) and word and "\n" not in word for word in self.words):
             raise InputError("vectors: expected words that are strings without line breaks, got others")
         if not np.isfinite(self.table).all():
-            raise InputError(
-                "vectors: expected numbers of at most {largest:g} after scaling, got others", largest=_LARGEST
-            )
+            raise InputError("vectors: expected numbers of at most {:g} after scaling, got others", _LARGEST)
 
     @classmethod
     def of(cls, vectors: object, scale: float = 1.0) -> WordVectors:
@@ -74,15 +70,13 @@ class WordVectors:
                 table = np.array([*vectors.values()], np.float32).reshape(len(vectors), -1)
             except (ValueError, TypeError) as error:
                 raise InputError(
-                    "vectors: expected as many numbers for each word, got others ({error})", error=shown(str(error))
+                    "vectors: expected as many numbers for each word, got others ({})", shown(str(error))
                 ) from None
             vectors = Embeddings(tuple(map(str, vectors)), table)
         elif isinstance(vectors, str | os.PathLike):
             vectors = read_embeddings(vectors)
         if not isinstance(vectors, Embeddings):
-            raise InputError(
-                "vectors: expected a file, a mapping or Embeddings, got {vectors}", vectors=shown_value(vectors)
-            )
+            raise InputError("vectors: expected a file, a mapping or Embeddings, got {}", shown_value(vectors))
         scaled = np.clip(vectors.vectors * np.float32(scale), -_LARGEST, _LARGEST)
         return cls(vectors.words, scaled.astype(np.float16), float(scale))
 

@@ -63,21 +63,21 @@ class Vocabulary:
         data, lengths, slots, marks = (checked[name] for name in _TYPES)
         if len(slots) != len(marks) or not len(slots) or len(slots) % 8:
             raise InputError(
-                "vocabulary: expected slots and marks of one length, a multiple of 8, got {num_slots} and "
-                "{num_marks}; the file is damaged",
-                num_slots=len(slots),
-                num_marks=len(marks),
+                "vocabulary: expected slots and marks of one length, a multiple of 8, got {} and "
+                "{}; the file is damaged",
+                len(slots),
+                len(marks),
             )
         offsets = offsets_of(lengths)
         if offsets[-1] != len(data):
             raise InputError(
-                "vocabulary: expected lengths that add up to {num_data} bytes, got {got}; the file is damaged",
-                num_data=len(data),
-                got=offsets[-1],
+                "vocabulary: expected lengths that add up to {} bytes, got {}; the file is damaged",
+                len(data),
+                offsets[-1],
             )
         parts = (data, offsets, slots, marks)
         if problem := compiled.require().check_vocabulary(parts):
-            raise InputError("vocabulary {problem}; the file is damaged", problem=problem)
+            raise InputError("vocabulary {}; the file is damaged", problem)
         return cls(parts)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -105,7 +105,7 @@ class Vocabulary:
         """Return the vocabulary of these names, renumbered in this order."""
         chosen = np.ascontiguousarray(ids, np.int64)
         if chosen.ndim != 1 or ((chosen < 0) | (chosen >= len(self))).any():
-            raise InputError("ids: expected numbers from 0 to {last}, got others", last=len(self) - 1)
+            raise InputError("ids: expected numbers from 0 to {}, got others", len(self) - 1)
         if len(np.unique(chosen)) != len(chosen):
             raise InputError("ids: expected each number once, got one twice")
         return Vocabulary(compiled.require().take_names(self.parts, chosen))
@@ -126,7 +126,7 @@ class Vocabulary:
 
     def __getitem__(self, number: int) -> str:
         if not 0 <= number < len(self):
-            raise IndexError(message("name {number}: expected 0 to {last}", number=number, last=len(self) - 1))
+            raise IndexError(message("name {}: expected 0 to {}", number, len(self) - 1))
         data, offsets = self.parts[:2]
         return data[offsets[number] : offsets[number + 1]].tobytes().decode()
 
@@ -154,16 +154,14 @@ class Vocabulary:
 
 def _intern(names: Iterable[str], before: Parts | None) -> Parts:
     if not isinstance(names, str) and not is_listing(names):
-        raise InputError("names: expected a list of strings, got {names}", names=shown_value(names))
+        raise InputError("names: expected a list of strings, got {}", shown_value(names))
     listed = list(names)
     try:
         parts: Parts = compiled.require().intern_names(listed, before, MOST_NAMES)
     except (TypeError, OverflowError) as error:
         raise InputError(str(error)) from None
     except UnicodeEncodeError as error:
-        raise InputError(
-            "names: expected Unicode text, got {object!r} with a lone surrogate", object=error.object
-        ) from None
+        raise InputError("names: expected Unicode text, got {!r} with a lone surrogate", error.object) from None
     return parts
 
 
@@ -177,19 +175,9 @@ def _has_utf8(name: str) -> bool:
 
 def _array(name: str, arrays: Mapping[str, ArrayLike], types: _Types) -> NDArray[Any]:
     if name not in arrays:
-        raise InputError(
-            "vocabulary: expected the array {name!r}, got only {arrays}",
-            name=name,
-            arrays=", ".join(arrays) or message("none"),
-        )
+        raise InputError("vocabulary: expected the array {!r}, got only {}", name, ", ".join(arrays) or message("none"))
     array = np.asarray(arrays[name])
     if array.ndim != 1 or array.dtype not in types:
         kinds = message(" or ").join(np.dtype(kind).name for kind in types)
-        raise InputError(
-            "vocabulary: expected {name} as {kinds} [n], got {dtype} {shape}",
-            name=name,
-            kinds=kinds,
-            dtype=array.dtype,
-            shape=list(array.shape),
-        )
+        raise InputError("vocabulary: expected {} as {} [n], got {} {}", name, kinds, array.dtype, list(array.shape))
     return np.ascontiguousarray(array).view()

@@ -192,9 +192,7 @@ class Scorer:
         exact: bool = False,
     ) -> None:
         if weights.shape != (structure.size,):
-            raise InputError(
-                "weights: expected shape [{size}], got {shape}", size=structure.size, shape=list(weights.shape)
-            )
+            raise InputError("weights: expected shape [{}], got {}", structure.size, list(weights.shape))
         core = compiled.require()
         self.structure = structure
         self.rules = rules

@@ -99,12 +99,12 @@ def refuse_others(data: bytes, wanted: str, source: str) -> None:
     tool = "Tagline" if name == TAGLINE else FORMATS[name].tool
     form = message("a text model") if name == "crfpp-text" else message("a model")
     raise StorageError(
-        "{source}: this is {form} of {tool}, but files of format {wanted} are read here; use `tagline tag -m "
-        "{source}`, or convert it: `tagline convert-model {source} FILE --to {wanted}`",
-        source=source,
-        form=form,
-        tool=tool,
-        wanted=wanted,
+        "{0}: this is {1} of {2}, but files of format {3} are read here; use `tagline tag -m "
+        "{0}`, or convert it: `tagline convert-model {0} FILE --to {3}`",
+        source,
+        form,
+        tool,
+        wanted,
     )
 
 
@@ -134,10 +134,10 @@ def read_model(path: storage.Path, *, load: Callable[..., Model] = load, **optio
     form = FORMATS[name]
     if form.home is None:
         raise StorageError(
-            "{path}: expected a model of Tagline, CRFsuite, CRF++ or Wapiti, got what looks like one of {tool}, "
+            "{}: expected a model of Tagline, CRFsuite, CRF++ or Wapiti, got what looks like one of {}, "
             "whose files are not read; train the model anew from its data",
-            path=path,
-            tool=form.tool,
+            path,
+            form.tool,
         )
     model: Model = import_module(form.home).read_crf(data, str(path))
     return model
@@ -162,10 +162,10 @@ def write_model(model: Model, path: storage.Path, format: str) -> None:
     form = FORMATS[format]
     if model.kind not in form.kinds:
         raise InputError(
-            "model: expected a model of kind {kinds} to write as a file of {tool}, got one of kind {kind}",
-            kinds=message(" or ").join(form.kinds),
-            tool=form.tool,
-            kind=model.kind,
+            "model: expected a model of kind {} to write as a file of {}, got one of kind {}",
+            message(" or ").join(form.kinds),
+            form.tool,
+            model.kind,
         )
     assert form.home is not None
     data = import_module(form.home).write_crf(model)

@@ -381,15 +381,11 @@ class ChainModel(TextModel, DescribedModel):
         if (unknown := labelled.unknown()) is not None:
             place, label = unknown
             raise InputError(
-                "{place}: expected a label to compare with, got {label!r}; score leaves unknown labels out",
-                place=place,
-                label=label,
+                "{}: expected a label to compare with, got {!r}; score leaves unknown labels out", place, label
             )
         gold = labelled.corpus()
         if rule is not None and not isinstance(rule, str):
-            raise InputError(
-                "rule: expected a name such as auto or conlleval:IOB2, or None, got {rule}", rule=shown_value(rule)
-            )
+            raise InputError("rule: expected a name such as auto or conlleval:IOB2, or None, got {}", shown_value(rule))
         if rule == "auto":
             name = self.scheme_name
             if name is None:
@@ -424,9 +420,9 @@ def _numbered(names: tuple[str, ...], labellings: Sequence[Sequence[Any]]) -> An
     numbers = {name: number for number, name in enumerate(names)}
     if strange := {str(label) for row in labellings for label in row} - numbers.keys():
         raise InputError(
-            "the dictionary of this model: expected types that labels have, got one for {strange}; train anew "
+            "the dictionary of this model: expected types that labels have, got one for {}; train anew "
             "without its phrases",
-            strange=min(strange),
+            min(strange),
         )
     labels = np.array([numbers[str(label)] for row in labellings for label in row], np.int64)
     return AnswerArrays(names, offsets_of([len(row) for row in labellings]), labels)

@@ -63,25 +63,17 @@ class Comparison(Readable):
     def line(self) -> str:
         """Say in one line what there is."""
         return message(
-            "{first} and {second}: {difference}",
-            first=self.names[0],
-            second=self.names[1],
-            difference=message("no difference") if self.same else self._count(),
+            "{} and {}: {}", self.names[0], self.names[1], message("no difference") if self.same else self._count()
         )
 
     def _count(self) -> str:
-        return message(
-            "{differing:,} of {compared:,} {unit} differ",
-            differing=self.differing,
-            compared=self.compared,
-            unit=message(self.unit),
-        )
+        return message("{:,} of {:,} {} differ", self.differing, self.compared, message(self.unit))
 
     def text(self) -> str:
         """Write it for people: a line for each difference."""
         lines: list[str] = [
-            message("first   {names}", names=self.names[0]),
-            message("second  {names}", names=self.names[1]),
+            message("first   {}", self.names[0]),
+            message("second  {}", self.names[1]),
         ]
         if self.same:
             return "\n".join([*lines, "", message("no difference")]) + "\n"
@@ -93,13 +85,11 @@ class Comparison(Readable):
         if any(self.labels):
             lines += ["", message("labels")]
             lines += [
-                message("  only in the {place}: {names}", place=place, names=" ".join(names))
-                for place, names in self._sides()
-                if names
+                message("  only in the {}: {}", place, " ".join(names)) for place, names in self._sides() if names
             ]
         lines += [
             "",
-            message("{difference}, most", difference=self._count()) if self.weights else self._count(),
+            message("{}, most", self._count()) if self.weights else self._count(),
         ]
         for change in self.weights:
             first, second = (0.0 if value is None else value for value in (change.first, change.second))

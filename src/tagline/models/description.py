@@ -97,9 +97,7 @@ class DescribedModel:
 
     def explain(self, sentence: Any, **inputs: Any) -> Explanation:
         """Refuse: this kind of model does not explain its labels."""
-        raise InputError(
-            "explain: expected a model that can explain its labels, got a {type}", type=type(self).__name__
-        )
+        raise InputError("explain: expected a model that can explain its labels, got a {}", type(self).__name__)
 
     def legend(self, explanation: Explanation, most: int = 5) -> list[str]:
         """Say in words what the names stand for that the first `most` terms of each token have."""

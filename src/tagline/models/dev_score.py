@@ -23,7 +23,7 @@ def check_dev(X: Any, y: Any, **beside: Any) -> bool:
     if X is None and y is None:
         for name, value in beside.items():
             if value is not None:
-                raise InputError("{name}: there is no dev set that it is about; pass X_dev and y_dev, too", name=name)
+                raise InputError("{}: there is no dev set that it is about; pass X_dev and y_dev, too", name)
         return False
     if X is None or (y is None and not isinstance(X, Corpus)):
         raise InputError("X_dev, y_dev: expected both or neither, got one")

@@ -130,9 +130,9 @@ def _reading(names: tuple[str, ...], tag_scheme: Scheme | None) -> Reading:
         detection = detect([[label] for label in names])
         if detection.scheme is None:
             raise InputError(
-                "labels: expected tags of a scheme, such as B-<type>, I-<type>, O, got others: {reason}; labels "
+                "labels: expected tags of a scheme, such as B-<type>, I-<type>, O, got others: {}; labels "
                 "without spans, such as parts of speech, are answered by predict and predict_marginals",
-                reason=detection.reason,
+                detection.reason,
             )
         tag_scheme = detection.scheme
     legal(names, tag_scheme)  # refuses what is not a tag
@@ -171,11 +171,7 @@ def span_probabilities(
     """
     reading = Reading.of(labels, name)
     if len(reading.labels) != chain.num_labels:
-        raise InputError(
-            "labels: expected {num_labels}, as many as the chain has, got {got}",
-            num_labels=chain.num_labels,
-            got=len(reading.labels),
-        )
+        raise InputError("labels: expected {}, as many as the chain has, got {}", chain.num_labels, len(reading.labels))
     kinds = {kind: number for number, kind in enumerate(reading.types)}
     rows = np.array([_checked(chain, kinds, m, span) for m, span in enumerate(spans)], np.int64).reshape(-1, 4)
     order, result = np.argsort(rows[:, 0], kind="stable"), np.empty(len(rows))
@@ -187,25 +183,20 @@ def _checked(chain: Chain, kinds: dict[str, int], m: int, span: PlacedSpan) -> t
     try:
         b, start, end, kind = span
     except (TypeError, ValueError):
-        raise InputError("spans[{m}]: expected (sentence, start, end, type), got {span!r}", m=m, span=span) from None
+        raise InputError("spans[{}]: expected (sentence, start, end, type), got {!r}", m, span) from None
     if not 0 <= b < chain.num_sentences:
-        raise InputError(
-            "spans[{m}]: expected a sentence from 0 to {last}, got {b}", m=m, last=chain.num_sentences - 1, b=b
-        )
+        raise InputError("spans[{}]: expected a sentence from 0 to {}, got {}", m, chain.num_sentences - 1, b)
     if not 0 <= start < end <= chain.lengths[b]:
         raise InputError(
-            "spans[{m}]: expected at least one token within the {lengths} of sentence {b}, got tokens {start} to "
-            "{last}",
-            m=m,
-            lengths=chain.lengths[b],
-            b=b,
-            start=start,
-            last=end - 1,
+            "spans[{}]: expected at least one token within the {} of sentence {}, got tokens {} to {}",
+            m,
+            chain.lengths[b],
+            b,
+            start,
+            end - 1,
         )
     if kind not in kinds:
-        raise InputError(
-            "spans[{m}]: expected a type among {kinds}, got {kind!r}", m=m, kinds=", ".join(map(repr, kinds)), kind=kind
-        )
+        raise InputError("spans[{}]: expected a type among {}, got {!r}", m, ", ".join(map(repr, kinds)), kind)
     return b, start, end, kinds[kind]
 
 

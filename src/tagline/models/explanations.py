@@ -56,11 +56,11 @@ class Contribution:
 
     def text(self) -> str:
         """Say it in words."""
-        labels = message("{labels} rather than {rival}", labels=" → ".join(self.labels), rival=" → ".join(self.rival))
-        with_labels = message("{name} with {labels}", name=self.name or self.kind, labels=labels)
+        labels = message("{} rather than {}", " → ".join(self.labels), " → ".join(self.rival))
+        with_labels = message("{} with {}", self.name or self.kind, labels)
         what = {"state": self.name, "edge": with_labels, "transition": labels}
-        what |= {"input": message("the word {name}", name=self.name), "rest": self.name, "segment": self.name}
-        what |= {"normaliser": message("normaliser after {labels}", labels=labels)}
+        what |= {"input": message("the word {}", self.name), "rest": self.name, "segment": self.name}
+        what |= {"normaliser": message("normaliser after {}", labels)}
         return what.get(self.kind, with_labels)
 
 
@@ -90,13 +90,7 @@ class TokenExplanation(Readable):
 
     def line(self) -> str:
         """Say in one line what there is."""
-        return message(
-            "{token}  {label} ({probability:.3f}), {beside}",
-            token=self.token,
-            label=self.label,
-            probability=self.probability,
-            beside=self._beside(),
-        )
+        return message("{}  {} ({:.3f}), {}", self.token, self.label, self.probability, self._beside())
 
     def text(self, most: int = 5) -> str:
         """Write the label and what spoke most for and against it."""
@@ -107,21 +101,16 @@ class TokenExplanation(Readable):
         """Say what spoke most for and against the label, each with its amount, and sum the rest in one more."""
         out = []
         for term in self.contributions[:most]:
-            where = "" if term.token == self.position else message("  (token {token})", token=term.token)
+            where = "" if term.token == self.position else message("  (token {})", term.token)
             out.append((term.amount, f"{term.text()}{where}"))
         if rest := self.contributions[most:]:
-            out.append((math.fsum(term.amount for term in rest), message("{num_rest} more", num_rest=len(rest))))
+            out.append((math.fsum(term.amount for term in rest), message("{} more", len(rest))))
         return out
 
     def _beside(self) -> str:
         if self.runner_up is None:
             return message("the only label that is allowed")
-        return message(
-            "not {runner_up} ({runner_up_probability:.3f}), by {margin:.3f}",
-            runner_up=self.runner_up,
-            runner_up_probability=self.runner_up_probability,
-            margin=self.margin,
-        )
+        return message("not {} ({:.3f}), by {:.3f}", self.runner_up, self.runner_up_probability, self.margin)
 
 
 @dataclass(frozen=True, repr=False)
@@ -269,9 +258,9 @@ def explain_labelling(
         if not rival.whole:
             told = math.fsum(term.amount for term in terms)
             beyond = message(
-                "the tokens before {start} and after {last}, where the rival differs too",
-                start=rival.tokens.start,
-                last=rival.tokens.stop - 1,
+                "the tokens before {} and after {}, where the rival differs too",
+                rival.tokens.start,
+                rival.tokens.stop - 1,
             )
             terms.append(Contribution("rest", beyond, t, (name,), (labels[rival.label],), rival.margin - told))
         runner_up, share = labels[rival.label], float(nodes[t, rival.label])

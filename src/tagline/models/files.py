@@ -98,28 +98,26 @@ def _model_of(file: ModelFile, options: Mapping[str, Any], role: str = "estimato
     """The model that a file holds, if it holds one."""
     name = file.setting("model", str)
     if name == FOLDER_PART:
-        raise StorageError(
-            "{source}: expected a model, got a {name}; load the folder that it is in", source=file.source, name=name
-        )
+        raise StorageError("{}: expected a model, got a {}; load the folder that it is in", file.source, name)
     if name == CHECKPOINT:
         raise StorageError(
-            "{source}: expected a model, got a {checkpoint}; go on with it (resume=True, or tagline train "
+            "{}: expected a model, got a {}; go on with it (resume=True, or tagline train "
             "--checkpoint FILE --resume) to get one",
-            source=file.source,
-            checkpoint=CHECKPOINT,
+            file.source,
+            CHECKPOINT,
         )
     owner = _class_of(file, "model", role)
     taken = [option for option in signature(owner.from_file).parameters if option != "file"]
     for option in options:
         if option not in taken:
-            instead = message("; it takes {taken}", taken=", ".join(taken)) if taken else ""
+            instead = message("; it takes {}", ", ".join(taken)) if taken else ""
             raise InputError(
-                "{option}: {source}, a {name} model, brings its own settings and takes no such option{instead}. "
-                "To change one, train anew: tagline.load(path).set_params({option}=...).fit(X, y)",
-                option=option,
-                source=file.source,
-                name=name,
-                instead=instead,
+                "{0}: {1}, a {2} model, brings its own settings and takes no such option{3}. "
+                "To change one, train anew: tagline.load(path).set_params({0}=...).fit(X, y)",
+                option,
+                file.source,
+                name,
+                instead,
             )
     model: Model = owner.from_file(file, **options)
     return model
@@ -131,7 +129,7 @@ def _class_of(file: ModelFile, setting: str, role: str = "estimator") -> Any:
     try:
         return getattr(kind_of_file(name, file.source), role)
     except MissingPackageError as error:
-        raise error.at(message("{source}, a {name} model", source=file.source, name=name)) from None
+        raise error.at(message("{}, a {} model", file.source, name)) from None
 
 
 @dataclass(frozen=True)
@@ -267,10 +265,10 @@ def _refuse_infinite(arrays: Mapping[str, NDArray[Any]]) -> None:
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             first = array[~np.isfinite(array)].flat[0]
             raise InputError(
-                "save: expected finite numbers, got {first} in {name}; training has diverged: train anew with "
+                "save: expected finite numbers, got {} in {}; training has diverged: train anew with "
                 "smaller steps or scaled values",
-                first=first,
-                name=name,
+                first,
+                name,
             )
 
 
@@ -279,10 +277,9 @@ def _refuse_empty(config: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
     size = sum(array.nbytes for array in arrays.values())
     if len(config["labels"]) > affordable_labels(size):
         raise InputError(
-            "save: expected weights of {num_labels} labels, got {size} bytes; nearly all weights are 0: train "
-            "with a smaller penalty",
-            num_labels=len(config["labels"]),
-            size=size,
+            "save: expected weights of {} labels, got {} bytes; nearly all weights are 0: train with a smaller penalty",
+            len(config["labels"]),
+            size,
         )
 
 
@@ -393,18 +390,12 @@ def reading(file: ModelFile) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise StorageError("{source}: {error}; {damaged}", source=file.source, error=error, damaged=_DAMAGED) from None
+        raise StorageError("{}: {}; {}", file.source, error, _DAMAGED) from None
 
 
 def bad_file(file: ModelFile, expected: str, got: object) -> StorageError:
     """Return the error for something that a file must not say."""
-    return StorageError(
-        "{source}: expected {expected}, got {got!r:.60}; {damaged}",
-        source=file.source,
-        expected=expected,
-        got=got,
-        damaged=_DAMAGED,
-    )
+    return StorageError("{}: expected {}, got {!r:.60}; {}", file.source, expected, got, _DAMAGED)
 
 
 def check_version(file: ModelFile, newest: int, what: str) -> None:
@@ -412,12 +403,11 @@ def check_version(file: ModelFile, newest: int, what: str) -> None:
     version = file.setting("version", int)
     if version > newest:
         raise StorageError(
-            "{source}: expected {what} of layout {newest} or older, got {version}, written by a newer Tagline; "
-            "upgrade Tagline to read it",
-            source=file.source,
-            what=what,
-            newest=newest,
-            version=version,
+            "{}: expected {} of layout {} or older, got {}, written by a newer Tagline; upgrade Tagline to read it",
+            file.source,
+            what,
+            newest,
+            version,
         )
 
 
@@ -425,16 +415,12 @@ def labels_of(file: ModelFile, most: int = MOST_LABELS) -> tuple[str, ...]:
     """Return the labels of a file: 1 to `most` strings, each once."""
     labels = file.setting("labels", list)
     if not 1 <= len(labels) <= most or not all(isinstance(label, str) for label in labels):
-        raise bad_file(file, message("1 to {most} labels that are strings", most=most), labels)
+        raise bad_file(file, message("1 to {} labels that are strings", most), labels)
     if len(labels) > affordable_labels(file.size):
         raise bad_file(
             file,
-            message(
-                "up to {affordable_labels} labels in {size} bytes",
-                affordable_labels=affordable_labels(file.size),
-                size=file.size,
-            ),
-            message("{num_labels} labels", num_labels=len(labels)),
+            message("up to {} labels in {} bytes", affordable_labels(file.size), file.size),
+            message("{} labels", len(labels)),
         )
     if len(set(labels)) != len(labels):
         raise bad_file(file, message("labels, each once"), labels)
@@ -468,9 +454,7 @@ def facts_of(file: ModelFile) -> TrainingFacts:
         raise bad_file(file, message("numbers as scores on the dev set"), dev)
     for name, value in facts.items():
         if type(value) is not types[name]:
-            raise bad_file(
-                file, message("{types} as {name} of the training", types=types[name].__name__, name=name), value
-            )
+            raise bad_file(file, message("{} as {} of the training", types[name].__name__, name), value)
     return TrainingFacts(**facts)
 
 
@@ -499,7 +483,7 @@ def settings_of(file: ModelFile) -> dict[str, Any]:
         inside = [part for values in lists for part in values if isinstance(part, dict | list)]
         if not inside:
             return settings
-    raise bad_file(file, message("settings nested up to {most_nested} deep", most_nested=MOST_NESTED), message("more"))
+    raise bad_file(file, message("settings nested up to {} deep", MOST_NESTED), message("more"))
 
 
 def group_of(file: ModelFile, prefix: str) -> dict[str, NDArray[Any]]:

@@ -38,15 +38,11 @@ def entities_frame(found: Any, *, keys: Iterable[Any] | None = None, library: st
     if hasattr(found, "entities"):
         found = [found]
     if isinstance(found, str | bytes) or not isinstance(found, Iterable):
-        raise InputError("found: expected the entities of sentences or texts, got {found}", found=shown_value(found))
+        raise InputError("found: expected the entities of sentences or texts, got {}", shown_value(found))
     rows = [_entities(n, part) for n, part in enumerate(found)]
     names = list(range(len(rows))) if keys is None else list(keys)
     if len(names) != len(rows):
-        raise InputError(
-            "keys: expected {num_rows}, one a sentence or text, got {num_names}",
-            num_rows=len(rows),
-            num_names=len(names),
-        )
+        raise InputError("keys: expected {}, one a sentence or text, got {}", len(rows), len(names))
     used = next((entity for row in rows for entity in row), None)
     columns = [field.name for field in fields(Entity if used is None else used)]
     table: dict[str, list[Any]] = {"sentence": [name for name, row in zip(names, rows, strict=True) for _ in row]}
@@ -61,8 +57,8 @@ def entities_frame(found: Any, *, keys: Iterable[Any] | None = None, library: st
 def _entities(n: int, part: Any) -> list[Any]:
     """The entities of one sentence or text."""
     if hasattr(part, "entities") and part.entities is None:
-        raise InputError("found[{n}]: expected entities, got labels that mark none, such as parts of speech", n=n)
+        raise InputError("found[{}]: expected entities, got labels that mark none, such as parts of speech", n)
     entities = part.entities if hasattr(part, "entities") else part
     if not isinstance(entities, list | tuple) or not all(hasattr(entity, "probability") for entity in entities):
-        raise InputError("found[{n}]: expected the entities of a sentence, got {part}", n=n, part=shown_value(part))
+        raise InputError("found[{}]: expected the entities of a sentence, got {}", n, shown_value(part))
     return list(entities)

@@ -45,7 +45,7 @@ class KnownLabels:
         constrain: Callable[..., Any] = engine.constrain,
     ) -> None:
         if not is_listing(known):
-            raise InputError("known: expected a list for each sentence, got {known}", known=shown_value(known))
+            raise InputError("known: expected a list for each sentence, got {}", shown_value(known))
         self.rows, self.labels, self.done = list(known), labels, 0
         self._constrain = constrain
         self.numbers = {label: number for number, label in enumerate(labels)}
@@ -53,11 +53,7 @@ class KnownLabels:
             self._refuse(count)
 
     def _refuse(self, count: int) -> None:
-        raise InputError(
-            "known: expected one list for each of {count} sentences, got {num_rows}",
-            count=count,
-            num_rows=len(self.rows),
-        )
+        raise InputError("known: expected one list for each of {} sentences, got {}", count, len(self.rows))
 
     def hold(self, chain: Any) -> Any:
         """Return the next block of sentences with −∞ at all labels that contradict what is known."""
@@ -81,10 +77,7 @@ class KnownLabels:
             T = int(offsets[b + 1] - offsets[b])
             if not is_listing(row) or len(row := list(row)) != T:
                 raise InputError(
-                    "known[{first}]: expected a list of {T} entries, one a token, got {row}",
-                    first=first + b,
-                    T=T,
-                    row=shown_value(row),
+                    "known[{}]: expected a list of {} entries, one a token, got {}", first + b, T, shown_value(row)
                 )
             for t, entry in enumerate(row):
                 if entry is not None:
@@ -97,9 +90,9 @@ class KnownLabels:
         names = list(entry) if is_listing(entry) else [entry]
         if not names or not all(isinstance(name, str) and name in self.numbers for name in names):
             raise InputError(
-                "{place}: expected labels among {labels}, got {entry}; None where nothing is known",
-                place=place,
-                labels=", ".join(self.labels),
-                entry=shown_value(entry),
+                "{}: expected labels among {}, got {}; None where nothing is known",
+                place,
+                ", ".join(self.labels),
+                shown_value(entry),
             )
         return [self.numbers[label] for label in names]

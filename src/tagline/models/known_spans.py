@@ -44,11 +44,7 @@ class KnownSpans:
         if entries is None:
             return out
         if not is_listing(entries):
-            raise InputError(
-                "{where}: expected a list of (start, end, label), got {entries}",
-                where=where,
-                entries=shown_value(entries),
-            )
+            raise InputError("{}: expected a list of (start, end, label), got {}", where, shown_value(entries))
         assert corpus.token_spans is not None
         offsets = corpus.offsets[first : first + len(bounds) + 1] - corpus.offsets[first]
         spans = corpus.token_spans[corpus.offsets[first] : corpus.offsets[first + len(bounds)]]
@@ -63,34 +59,27 @@ class KnownSpans:
             if not 0 <= n <= last:
                 near = [text[a:b] for a, b in places if a < end and b > start]
                 raise InputError(
-                    "{where}[{k}]: characters {start} to {end}, {text}, are not whole tokens; the tokens there "
-                    "are {near!r:.80}",
-                    where=where,
-                    k=k,
-                    start=start,
-                    end=end,
-                    text=shown_value(text[max(start, 0) : end]),
-                    near=near,
+                    "{}[{}]: characters {} to {}, {}, are not whole tokens; the tokens there are {!r:.80}",
+                    where,
+                    k,
+                    start,
+                    end,
+                    shown_value(text[max(start, 0) : end]),
+                    near,
                 )
             b = row_of(offsets, n)
             if last >= offsets[b + 1]:
                 raise InputError(
-                    "{where}[{k}]: characters {start} to {end} are in two sentences; pass split=False to read the "
-                    "text as one",
-                    where=where,
-                    k=k,
-                    start=start,
-                    end=end,
+                    "{}[{}]: characters {} to {} are in two sentences; pass split=False to read the text as one",
+                    where,
+                    k,
+                    start,
+                    end,
                 )
             names = self._names(label, last + 1 - n, f"{where}[{k}]")
             for t, name in enumerate(names, n):
                 if known[t] is not None:
-                    raise InputError(
-                        "{where}[{k}]: the token {text!r} is known twice",
-                        where=where,
-                        k=k,
-                        text=text[slice(*places[t])],
-                    )
+                    raise InputError("{}[{}]: the token {!r} is known twice", where, k, text[slice(*places[t])])
                 known[t] = name
             if isinstance(label, str) and label not in self.labels:
                 before = n - 1 if n > offsets[b] else None
@@ -108,13 +97,13 @@ class KnownSpans:
         if names and all(name in self.labels for name in names):
             return [label] * size
         if self.reading is None or not isinstance(label, str) or label not in self.types:
-            types = message(", or a type: {types}", types=", ".join(self.types)) if self.types else ""
+            types = message(", or a type: {}", ", ".join(self.types)) if self.types else ""
             raise InputError(
-                "{where}: the model has no label {label}; its labels are {labels!s:.200}{types}",
-                where=where,
-                label=shown_value(label),
-                labels=", ".join(map(str, self.labels)),
-                types=types,
+                "{}: the model has no label {}; its labels are {!s:.200}{}",
+                where,
+                shown_value(label),
+                ", ".join(map(str, self.labels)),
+                types,
             )
         zero, end = np.zeros(1, np.int64), np.array([size])
         span = SpanArray(zero, zero, end, np.zeros(1, np.int32), (label,))
@@ -123,11 +112,7 @@ class KnownSpans:
         for tag in tags:
             if tag not in self.labels:
                 raise InputError(
-                    "{where}: {size} tokens of type {label} need the label {tag}, which the model lacks",
-                    where=where,
-                    size=size,
-                    label=label,
-                    tag=tag,
+                    "{}: {} tokens of type {} need the label {}, which the model lacks", where, size, label, tag
                 )
         return tags
 
@@ -149,8 +134,6 @@ def _checked(entry: Any, where: str) -> tuple[int, int, Any]:
     parts = list(entry) if is_listing(entry) else []
     if len(parts) != 3 or not all(type(part) is int or isinstance(part, np.integer) for part in parts[:2]):
         raise InputError(
-            "{where}: expected (start, end, label) in characters of the text, got {entry}",
-            where=where,
-            entry=shown_value(entry),
+            "{}: expected (start, end, label) in characters of the text, got {}", where, shown_value(entry)
         )
     return int(parts[0]), int(parts[1]), parts[2]

@@ -89,7 +89,7 @@ def read_labels(X: Any, y: Any) -> LabelledTokens:
         column = X.column(TAG)
         return LabelledTokens(column.vocabulary, column.ids, {}, X.offsets, X)
     if isinstance(y, Mapping) or not is_listing(y):
-        raise InputError("y: expected a list of sentences, each a list of labels, got {type}", type=type(y).__name__)
+        raise InputError("y: expected a list of sentences, each a list of labels, got {}", type(y).__name__)
     numbers: dict[str, int] = {}
     ids: list[int] = []
     sets: dict[int, frozenset[str] | None] = {}
@@ -97,9 +97,9 @@ def read_labels(X: Any, y: Any) -> LabelledTokens:
     for b, sentence in enumerate(y):
         if not is_listing(sentence):
             raise InputError(
-                "y[{b}]: expected a list of labels, got {sentence}; y is a list of sentences: for one pass [labels]",
-                b=b,
-                sentence=shown_value(sentence),
+                "y[{}]: expected a list of labels, got {}; y is a list of sentences: for one pass [labels]",
+                b,
+                shown_value(sentence),
             )
         for t, label in enumerate(sentence):
             if isinstance(label, str):
@@ -120,15 +120,13 @@ def _label_set(label: Any, where: str) -> frozenset[str] | None:
         return None
     if isinstance(label, set | frozenset) and all(isinstance(member, str) for member in label):
         if not label:
-            raise InputError(
-                "{where}: expected at least one label in a set, got none; None stands for every label", where=where
-            )
+            raise InputError("{}: expected at least one label in a set, got none; None stands for every label", where)
         return frozenset(label)
     raise InputError(
-        "{where}: expected a label as a string, None (unknown) or a set of strings, got {label}; turn labels into "
-        "strings first, for instance str({label})",
-        where=where,
-        label=shown_value(label),
+        "{0}: expected a label as a string, None (unknown) or a set of strings, got {1}; turn labels into "
+        "strings first, for instance str({1})",
+        where,
+        shown_value(label),
     )
 
 
@@ -136,17 +134,13 @@ def match_lengths(offsets: IntArray, labelled: LabelledTokens) -> None:
     """Refuse labels that do not fit the sentences."""
     if len(offsets) != len(labelled.offsets):
         raise InputError(
-            "y: expected labels of {last} sentences, as many as X has, got {got}",
-            last=len(offsets) - 1,
-            got=len(labelled.offsets) - 1,
+            "y: expected labels of {} sentences, as many as X has, got {}", len(offsets) - 1, len(labelled.offsets) - 1
         )
     ours, theirs = np.diff(offsets), np.diff(labelled.offsets)
     wrong = np.flatnonzero(ours != theirs)
     if len(wrong):
         b = int(wrong[0])
-        raise InputError(
-            "y[{b}]: expected {wanted} labels, one a token of X[{b}], got {got}", b=b, wanted=ours[b], got=theirs[b]
-        )
+        raise InputError("y[{0}]: expected {1} labels, one a token of X[{0}], got {2}", b, ours[b], theirs[b])
 
 
 def check_scheme(_: str, name: Any) -> None:
@@ -160,11 +154,7 @@ def check_label_weights(place: str, label_weights: Any) -> None:
     if label_weights is None or _is_word(label_weights, "balanced"):
         return
     if not isinstance(label_weights, Mapping):
-        raise InputError(
-            '{place}: expected a mapping, "balanced" or None, got {label_weights}',
-            place=place,
-            label_weights=shown_value(label_weights),
-        )
+        raise InputError('{}: expected a mapping, "balanced" or None, got {}', place, shown_value(label_weights))
     for label, weight in label_weights.items():
         check_number(f"{place}[{label!r}]", weight, least=0, wanted=message("a number of 0 or more"))
 
@@ -185,11 +175,11 @@ def scheme_of(labelled: LabelledTokens, name: str | None) -> str | None:
     if (stray := detection.stray) is not None:
         place = stray.place if labelled.source is not None else f"y[{stray.sentence}][{stray.token}]"
         warn_of_data(
-            "{place}: {problem}; so no rules of a scheme hold. Mend it, or name the scheme: {name} makes such "
+            "{}: {}; so no rules of a scheme hold. Mend it, or name the scheme: {} makes such "
             "tags an error, none asks for no rules",
-            place=place,
-            problem=stray.problem,
-            name=stray.scheme.name,
+            place,
+            stray.problem,
+            stray.scheme.name,
         )
     return None if detection.scheme is None else detection.scheme.name
 
@@ -207,13 +197,11 @@ def warn_of_forgotten(labelled: LabelledTokens, before: Iterable[str]) -> None:
         return
     kept = {_type_of(label) for label in used_labels(labelled)}  # B-LOC without I-LOC is chance
     if missing := sorted(label for label in before if _type_of(label) not in kept):
-        shown = ", ".join(missing[:5]) + (
-            message(" and {last} more", last=len(missing) - 5) if len(missing) > 5 else ""
-        )
+        shown = ", ".join(missing[:5]) + (message(" and {} more", len(missing) - 5) if len(missing) > 5 else "")
         warn_of_data(
-            "y: warm_start goes on with a model of the labels {shown}, which these sentences lack, so it will "
+            "y: warm_start goes on with a model of the labels {}, which these sentences lack, so it will "
             "forget them; fit old and new sentences together (a CRF also has partial_fit, for a few new ones)",
-            shown=shown,
+            shown,
         )
 
 
@@ -284,8 +272,7 @@ def prepare(
         sentences = sentences[sizes[sentences] > 0]
     if not len(sentences):
         raise InputError(
-            "y: expected sentences to learn from, got none; {remedy}",
-            remedy=notes[0] if notes else message("X is empty"),
+            "y: expected sentences to learn from, got none; {}", notes[0] if notes else message("X is empty")
         )
     labelled = labelled.take(sentences)
     if labelled is not given:  # of the sentences that are left, and as repaired
@@ -318,29 +305,23 @@ def settled(
     illegal = np.zeros(0, np.int64) if rules is None else illegal_sentences(labelled, rules, labels)
     if not len(illegal) or name is None:
         return labelled, everything, ()
-    what = message(
-        "{num_illegal} of {num_everything} sentences with tags that {name} forbids",
-        num_illegal=len(illegal),
-        num_everything=len(everything),
-        name=name,
-    )
+    what = message("{} of {} sentences with tags that {} forbids", len(illegal), len(everything), name)
     if on_illegal == "error":
         assert rules is not None
         got, b = shown_break(labelled, int(illegal[0]), rules, labels), int(illegal[0])
         raise InputError(
-            '{place}: expected tags that {name} allows, got {got}; there are {what}; pass on_illegal="repair" or '
-            '"drop"{remedy}',
-            place=labelled.place(b),
-            name=name,
-            got=got,
-            what=what,
-            remedy=remedy,
+            '{}: expected tags that {} allows, got {}; there are {}; pass on_illegal="repair" or "drop"{}',
+            labelled.place(b),
+            name,
+            got,
+            what,
+            remedy,
         )
     if on_illegal == "drop" or labelled.sets:  # unknown labels cannot be repaired
         if on_illegal == "repair":
-            warn_of_data('y: dropped {what}, for labels are unknown; on_illegal="error" names the first', what=what)
+            warn_of_data('y: dropped {}, for labels are unknown; on_illegal="error" names the first', what)
         return labelled, np.setdiff1d(everything, illegal), (f"dropped {what}",)
-    warn_of_data('y: repaired {what}; on_illegal="error" names the first', what=what)
+    warn_of_data('y: repaired {}; on_illegal="error" names the first', what)
     mended = repair(labelled.corpus(), name).tags.columns[TAG]
     return replace(labelled, labels=mended.vocabulary, ids=mended.ids), everything, (f"repaired {what}",)
 
@@ -369,12 +350,8 @@ def shown_break(labelled: LabelledTokens, b: int, rules: Rules, labels: Sequence
     if not broken[begin + t]:
         where = message("at the end of the sentence")
     else:
-        where = (
-            message("after {labels!r}", labels=labels[ids[begin + t - 1]])
-            if t
-            else message("at the start of the sentence")
-        )
-    return message("{labels!r} {where} (token {t})", labels=labels[ids[begin + t]], where=where, t=t)
+        where = message("after {!r}", labels[ids[begin + t - 1]]) if t else message("at the start of the sentence")
+    return message("{!r} {} (token {})", labels[ids[begin + t]], where, t)
 
 
 def broken_steps(
@@ -433,9 +410,7 @@ def check_sample_weight(sample_weight: ArrayLike | None, B: int) -> Float64Array
         weights = np.array(np.nan)
     if weights.shape != (B,) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise InputError(
-            "sample_weight: expected {B} numbers of 0 or more, one a sentence, got {sample_weight}",
-            B=B,
-            sample_weight=shown_value(sample_weight),
+            "sample_weight: expected {} numbers of 0 or more, one a sentence, got {}", B, shown_value(sample_weight)
         )
     if B and not weights.any():
         raise InputError("sample_weight: expected a weight above zero, got only zeros; nothing would be learned from")
@@ -465,17 +440,12 @@ def sentence_weights(
         elif isinstance(label_weights, Mapping):
             for label, weight in label_weights.items():
                 if label not in labels:
-                    raise InputError(
-                        "label_weights: expected labels among {labels}, got {label!r}",
-                        labels=", ".join(labels),
-                        label=label,
-                    )
+                    raise InputError("label_weights: expected labels among {}, got {!r}", ", ".join(labels), label)
                 check_number(f"label_weights[{label!r}]", weight, least=0, wanted=message("a number of 0 or more"))
                 table[labels.index(label)] = weight
         else:
             raise InputError(
-                'label_weights: expected a mapping, "balanced" or None, got {label_weights}',
-                label_weights=shown_value(label_weights),
+                'label_weights: expected a mapping, "balanced" or None, got {}', shown_value(label_weights)
             )
         lengths = np.diff(labelled.offsets)
         sums = np.add.reduceat(np.append(table[ids], 0.0), labelled.offsets[:-1]) if B else np.zeros(0)

@@ -58,19 +58,14 @@ def _short(value: float | None) -> float | None:
 def log_line(log: Sequence[Sequence[Any]]) -> str:
     """Say in one line how training went."""
     known = [row for row in log if row[1] is not None]
-    text = message("{passes} passes", passes=log[-1][0])
+    text = message("{} passes", log[-1][0])
     if known:
-        text = message("{text}, objective {first:g} → {last:g}", text=text, first=known[0][1], last=known[-1][1])
+        text = message("{}, objective {:g} → {:g}", text, known[0][1], known[-1][1])
     scores = [row for row in log if row[2] is not None]
     if scores:
         best = max(scores, key=lambda row: row[2])
         text = message(
-            "{text}, dev {first:.4f} → {last:.4f}, best {best:.4f} after pass {number}",
-            text=text,
-            first=scores[0][2],
-            last=scores[-1][2],
-            best=best[2],
-            number=best[0],
+            "{}, dev {:.4f} → {:.4f}, best {:.4f} after pass {}", text, scores[0][2], scores[-1][2], best[2], best[0]
         )
     return text
 
@@ -78,7 +73,7 @@ def log_line(log: Sequence[Sequence[Any]]) -> str:
 def check_notes(notes: Any) -> dict[str, str]:
     """Return a user's notes by their names, or say what they should be."""
     if not isinstance(notes, Mapping) or not all(isinstance(key, str) and key for key in notes):
-        raise InputError("notes: expected a dict of names and texts, got {notes}", notes=shown_value(notes))
+        raise InputError("notes: expected a dict of names and texts, got {}", shown_value(notes))
     return {key: str(value) for key, value in notes.items()}
 
 
@@ -90,7 +85,7 @@ def parse_note(text: str) -> tuple[str, str]:
     """
     key, mark, value = text.partition("=")
     if not mark or not key.strip():
-        raise InputError("--note: expected key=value, got {text!r}", text=text)
+        raise InputError("--note: expected key=value, got {!r}", text)
     return key.strip(), value
 
 

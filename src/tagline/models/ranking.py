@@ -56,14 +56,14 @@ class Ranks:
         size = labellings_size(self.k, lengths, log_counts)
         if not self._fits(size):
             raise InputError(
-                "{name}: expected labellings that fit into {most:.1f} GiB, half of the memory, got {shown_count} "
-                "for each of {num_lengths} sentences, about {bytes:.1f} GiB; ask for fewer, or about fewer "
+                "{}: expected labellings that fit into {:.1f} GiB, half of the memory, got {} "
+                "for each of {} sentences, about {:.1f} GiB; ask for fewer, or about fewer "
                 "sentences at once",
-                name=self.name,
-                most=self._most / 2**30,
-                shown_count=shown_count(self.k),
-                num_lengths=len(lengths),
-                bytes=(self._bytes + size) / 2**30,
+                self.name,
+                self._most / 2**30,
+                shown_count(self.k),
+                len(lengths),
+                (self._bytes + size) / 2**30,
             )
 
 

@@ -72,11 +72,7 @@ class Recipe:
         for option in ("resume", "save_every"):
             if getattr(self.files, option) not in (None, False) and self.files.checkpoint is None:
                 wanted = message("to go on from") if option == "resume" else message("to save to")
-                raise InputError(
-                    "--{option}: expected --checkpoint FILE {wanted}, got none",
-                    option=option.replace("_", "-"),
-                    wanted=wanted,
-                )
+                raise InputError("--{}: expected --checkpoint FILE {}, got none", option.replace("_", "-"), wanted)
         for name in ("checkpoint", "log"):
             if (path := getattr(self.files, name)) is not None:
                 check_writable(path, f"--{name}")
@@ -89,9 +85,9 @@ class Recipe:
         if self.files.resume:
             there = os.path.exists(checkpoint or "")
             self.tell.say(
-                message("going on from {checkpoint}", checkpoint=checkpoint)
+                message("going on from {}", checkpoint)
                 if there
-                else message("{checkpoint} is not there yet: beginning anew", checkpoint=checkpoint)
+                else message("{} is not there yet: beginning anew", checkpoint)
             )
         given = {name: getattr(self.files, name) for name in declarations(RunFiles)}
         return {name: value for name, value in given.items() if value not in (None, False)}
@@ -110,10 +106,10 @@ class Recipe:
             self.dev_inputs = found
         elif found and stated_documents(dev) is None:
             raise InputError(
-                "--dev-documents: expected a file with the number of sentences of each document of {source}, as "
-                "--documents names one of the training file, got none, and no sentence begins with {marker}",
-                source=dev.source,
-                marker=MARKER,
+                "--dev-documents: expected a file with the number of sentences of each document of {}, as "
+                "--documents names one of the training file, got none, and no sentence begins with {}",
+                dev.source,
+                MARKER,
             )
         return {**found, **{f"{name}_dev": value for name, value in self.dev_inputs.items()}}
 
@@ -125,9 +121,7 @@ class Recipe:
         self.introduce(corpus)
         if len(corpus.names) > 2:
             self.tell.say(
-                message(
-                    "looking at the column {names} alone; --model crf looks at the others, too", names=corpus.names[0]
-                )
+                message("looking at the column {} alone; --model crf looks at the others, too", corpus.names[0])
             )
         return corpus
 
@@ -136,9 +130,7 @@ class Recipe:
         if not self.remote:
             able = [name for name, kind in kinds().items() if kind.recipe_class.remote]
             raise InputError(
-                "--ray: expected --model {able}, got {name}; leave --ray out",
-                able=message(" or ").join(able),
-                name=self.kind.name,
+                "--ray: expected --model {}, got {}; leave --ray out", message(" or ").join(able), self.kind.name
             )
         return data
 
@@ -150,28 +142,12 @@ class Recipe:
 
     def introduce(self, data: Any) -> None:
         """Say how much there is to learn from."""
-        self.tell.say(
-            message(
-                "learning from {num_data:,} sentences, {num_tokens:,} tokens",
-                num_data=len(data),
-                num_tokens=data.num_tokens,
-            )
-        )
+        self.tell.say(message("learning from {:,} sentences, {:,} tokens", len(data), data.num_tokens))
         if self.problems:
-            self.tell.say(
-                message(
-                    "skipped {num_problems} broken sentences; the first: {problems}",
-                    num_problems=len(self.problems),
-                    problems=self.problems[0],
-                )
-            )
+            self.tell.say(message("skipped {} broken sentences; the first: {}", len(self.problems), self.problems[0]))
         if isinstance(data, Corpus) and TAG in data.columns and (seldom := seldom_labels(label_counts(data))):
             self.tell.say(
-                message(
-                    "labels seen fewer than {few} times, which are hardly learned: {counted}",
-                    few=FEW,
-                    counted=counted(seldom),
-                )
+                message("labels seen fewer than {} times, which are hardly learned: {}", FEW, counted(seldom))
             )
 
 
@@ -187,8 +163,4 @@ def check_progress(model: Any, noun: str, *, resumable: bool = False) -> None:
     if model.stop_reason_ == "interrupted":
         raise KeyboardInterrupt
     if model.stop_reason_ == "time budget" and not resumable:
-        raise InputError(
-            "--max-seconds: expected time for one {noun} at least, got {max_seconds}",
-            noun=noun,
-            max_seconds=model.max_seconds,
-        )
+        raise InputError("--max-seconds: expected time for one {} at least, got {}", noun, model.max_seconds)

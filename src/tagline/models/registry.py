@@ -98,9 +98,7 @@ _KINDS: dict[str, Kind] = {}
 def register(kind: Kind) -> None:
     """Add a kind of model; its name must be new."""
     if kind.name in _KINDS:
-        raise InputError(
-            "kind: expected a new name, got {name!r}, which is {home}", name=kind.name, home=_KINDS[kind.name].home
-        )
+        raise InputError("kind: expected a new name, got {!r}, which is {}", kind.name, _KINDS[kind.name].home)
     _KINDS[kind.name] = kind
 
 
@@ -117,7 +115,7 @@ def kinds() -> Mapping[str, Kind]:
 def kind_named(name: str) -> Kind:
     """Return a kind by its name, or say which there are."""
     if name not in _KINDS:
-        raise InputError("--model: expected one of {kinds}, got {name!r}", kinds=", ".join(_KINDS), name=name)
+        raise InputError("--model: expected one of {}, got {!r}", ", ".join(_KINDS), name)
     return _KINDS[name]
 
 
@@ -125,10 +123,10 @@ def kind_of_file(name: str, source: str) -> Kind:
     """Return the kind that a model file names."""
     if name not in _KINDS:
         raise StorageError(
-            "{source}: expected a model of kind {kinds}, got {name!r:.60}; upgrade Tagline, or name another file",
-            source=source,
-            kinds=message(" or ").join(_KINDS),
-            name=name,
+            "{}: expected a model of kind {}, got {!r:.60}; upgrade Tagline, or name another file",
+            source,
+            message(" or ").join(_KINDS),
+            name,
         )
     return _KINDS[name]
 

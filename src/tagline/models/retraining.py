@@ -44,11 +44,11 @@ class NeedsTraining:
         for name, new, old in zip(self._TRAINED, now, then, strict=True):
             if not _same(new, old):
                 raise InputError(
-                    "{name}: the model was trained with {old}, and {new} has no effect before the next fit; call "
-                    "fit again, or set {name} back",
-                    name=name,
-                    old=shown_value(old),
-                    new=shown_value(new),
+                    "{0}: the model was trained with {1}, and {2} has no effect before the next fit; call "
+                    "fit again, or set {0} back",
+                    name,
+                    shown_value(old),
+                    shown_value(new),
                 )
 
 

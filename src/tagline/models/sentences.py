@@ -52,9 +52,7 @@ def tokens_as_corpus(X: Any, width: int = 1) -> Corpus:
         return corpus
     if not is_listing(X):
         remedy = message("; for raw text there is tag: model.tag(text)") if isinstance(X, str) else ""
-        raise InputError(
-            "X: expected a Corpus or a list of sentences, got {type}{remedy}", type=type(X).__name__, remedy=remedy
-        )
+        raise InputError("X: expected a Corpus or a list of sentences, got {}{}", type(X).__name__, remedy)
     rows = [_columns(b, sentence) for b, sentence in enumerate(X)]
     names = next((list(row) for row in rows if isinstance(row, dict) and row), _names(width))
     return Corpus.from_sentences([dict.fromkeys(names, ()) if row == {} else row for row in rows])
@@ -67,20 +65,20 @@ def _columns(b: int, sentence: Any) -> Any:
     if not is_listing(sentence):
         remedy = message(", for raw text there is tag: model.tag(texts)") if isinstance(sentence, str) else ""
         raise InputError(
-            "X[{b}]: expected a sentence, a list of tokens, got {sentence}; X is a list of sentences: for one "
-            "sentence pass [sentence]{remedy}",
-            b=b,
-            sentence=shown_value(sentence),
-            remedy=remedy,
+            "X[{}]: expected a sentence, a list of tokens, got {}; X is a list of sentences: for one "
+            "sentence pass [sentence]{}",
+            b,
+            shown_value(sentence),
+            remedy,
         )
     tokens = list(sentence)
     kinds = {len(token) if isinstance(token, tuple) else None for token in tokens}
     if len(kinds) > 1 or 0 in kinds or not all(isinstance(token, str | tuple) for token in tokens):
         raise InputError(
-            "X[{b}]: expected tokens, all strings or all tuples of one length, got {tokens}…; only a CRF without "
+            "X[{}]: expected tokens, all strings or all tuples of one length, got {}…; only a CRF without "
             "a template takes features of your own",
-            b=b,
-            tokens=shown_value(tokens[:2]),
+            b,
+            shown_value(tokens[:2]),
         )
     if not tokens:
         return {}
@@ -88,9 +86,7 @@ def _columns(b: int, sentence: Any) -> Any:
     if width is None:
         return {TOKEN: tokens}
     if not all(isinstance(part, str) for token in tokens for part in token):
-        raise InputError(
-            "X[{b}]: expected tuples of strings as tokens, got {tokens}", b=b, tokens=shown_value(tokens[:2])
-        )
+        raise InputError("X[{}]: expected tuples of strings as tokens, got {}", b, shown_value(tokens[:2]))
     return {name: [token[c] for token in tokens] for c, name in enumerate(_names(width))}
 
 

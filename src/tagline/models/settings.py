@@ -44,7 +44,7 @@ def read_label_weights(text: Any) -> Any:
         except ValueError:
             label = ""
         if not label:
-            raise InputError("--label-weights: expected balanced or LABEL=NUMBER,…, got {part!r}", part=part)
+            raise InputError("--label-weights: expected balanced or LABEL=NUMBER,…, got {!r}", part)
     return weights
 
 

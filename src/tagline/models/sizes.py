@@ -29,10 +29,9 @@ def check_labels(count: int) -> None:
     """Raise where a model is to have more labels than any can."""
     if count > MOST_LABELS:
         raise InputError(
-            "labels: expected up to {most_labels:,}, got {count:,}; use coarser labels, or see that the labels "
-            "are in the right column",
-            most_labels=MOST_LABELS,
-            count=count,
+            "labels: expected up to {:,}, got {:,}; use coarser labels, or see that the labels are in the right column",
+            MOST_LABELS,
+            count,
         )
 
 
@@ -65,21 +64,21 @@ def warn_of_cost(tokens: int, labels: int, threads: int | None = None) -> None:
     if seconds > LONG_PASS:
         logger.warning(
             message(
-                "{labels:,} labels: a pass over {tokens:,} tokens takes tokens x labels^2 steps, about {time}, and "
+                "{:,} labels: a pass over {:,} tokens takes tokens x labels^2 steps, about {}, and "
                 "training takes tens of passes; fewer labels, fewer sentences, or a time limit (max_seconds) would "
                 "help",
-                labels=labels,
-                tokens=tokens,
-                time=_shown_time(seconds),
+                labels,
+                tokens,
+                _shown_time(seconds),
             )
         )
 
 
 def _shown_time(seconds: float) -> str:
     if seconds >= 2 * 86_400:
-        return message("{count:.0f} days", count=seconds / 86_400)
+        return message("{:.0f} days", seconds / 86_400)
     if seconds >= 2 * 3_600:
-        return message("{count:.0f} hours", count=seconds / 3_600)
+        return message("{:.0f} hours", seconds / 3_600)
     if seconds >= 2 * 60:
-        return message("{count:.0f} minutes", count=seconds / 60)
-    return message("{count:.0f} seconds", count=seconds)
+        return message("{:.0f} minutes", seconds / 60)
+    return message("{:.0f} seconds", seconds)

@@ -196,9 +196,7 @@ class TextModel:
             A `TaggedText` for a string, a list of them for many; with `like` a list of dictionaries in place of each.
         """
         if like is not None and like not in SHAPES:
-            raise InputError(
-                "like: expected {shapes} or None, got {like}", shapes=", ".join(SHAPES), like=shown_value(like)
-            )
+            raise InputError("like: expected {} or None, got {}", ", ".join(SHAPES), shown_value(like))
         if isinstance(texts, str):
             many: Iterable[str] = [texts]
             rows = None if known is None else {0: ("known", known)}
@@ -248,13 +246,13 @@ class TextModel:
 
 def _refuse(needs: Input) -> None:
     if needs.refusal is not None:
-        raise InputError("tag: {refusal}; use predict", refusal=needs.refusal)
+        raise InputError("tag: {}; use predict", needs.refusal)
     if needs.columns > 1:
         raise InputError(
-            "tag: expected a model that looks at words alone, got one that looks at {columns} columns, as "
-            "{source} names them; give sentences with their columns to predict",
-            columns=needs.columns,
-            source=needs.source,
+            "tag: expected a model that looks at words alone, got one that looks at {} columns, as "
+            "{} names them; give sentences with their columns to predict",
+            needs.columns,
+            needs.source,
         )
 
 
@@ -262,11 +260,7 @@ def _known_rows(known: Any, texts: Sequence[str]) -> dict[int, tuple[str, Any]]:
     """What is known of each of some texts, with how messages name it."""
     rows = list(known) if is_listing(known) else []
     if len(rows) != len(texts):
-        raise InputError(
-            "known: expected a list for each of {num_texts} texts, got {known}",
-            num_texts=len(texts),
-            known=shown_value(known),
-        )
+        raise InputError("known: expected a list for each of {} texts, got {}", len(texts), shown_value(known))
     return {n: (f"known[{n}]", row) for n, row in enumerate(rows)}
 
 
@@ -274,17 +268,11 @@ def _strings(texts: Any) -> Iterator[str]:
     """The texts of an iterable, each of them checked."""
     if isinstance(texts, bytes | Mapping) or hasattr(texts, "columns") or not isinstance(texts, Iterable):
         remedy = message("; give one column, such as df['text']") if hasattr(texts, "columns") else ""
-        raise InputError(
-            "texts: expected a string or a list of strings, got {texts}{remedy}",
-            texts=shown_value(texts),
-            remedy=remedy,
-        )
+        raise InputError("texts: expected a string or a list of strings, got {}{}", shown_value(texts), remedy)
     for n, text in enumerate(texts):
         if not isinstance(text, str):
             remedy = message("; for sentences of tokens there is predict") if isinstance(text, list | tuple) else ""
-            raise InputError(
-                "texts[{n}]: expected a string, got {text}{remedy}", n=n, text=shown_value(text), remedy=remedy
-            )
+            raise InputError("texts[{}]: expected a string, got {}{}", n, shown_value(text), remedy)
         yield text
 
 

@@ -67,7 +67,7 @@ class TransitionWeight:
 def chosen_labels(labels: Any, known: Sequence[str]) -> Sequence[Any]:
     """The labels that were asked for, or all."""
     if labels is not None and not is_listing(labels):
-        raise InputError("labels: expected a list of labels, or None, got {labels}", labels=shown_value(labels))
+        raise InputError("labels: expected a list of labels, or None, got {}", shown_value(labels))
     return list(labels or known) if not isinstance(labels, np.ndarray) else labels.tolist()
 
 
@@ -124,9 +124,9 @@ class ModelView(Readable):
         parts = [self.summary.text()]
         for label, features in self.features.items():
             if features:
-                title = message("speaks for {label}", label=label)
+                title = message("speaks for {}", label)
                 if self.logarithms:
-                    title = message("probable words of {label}", label=label)
+                    title = message("probable words of {}", label)
                 parts.append(f"\n{title}\n")
                 parts += [f"{self._shown(feature.weight)}  {feature.attribute}\n" for feature in features]
         titles = message("transitions most liked"), message("transitions least liked")
@@ -157,7 +157,7 @@ def training_lines(training: dict[str, Any]) -> list[str]:
             shown = reason_in_words(value) if name == "reason" else value
             lines.append(fact_line("corpus" if name == "fingerprint" else name, shown))
             if name == "objective" and (gap := training.get("gap")) is not None:
-                lines.append(fact_line("gap", message("{gap:.4g}: {proven}", gap=gap, proven=_proven(gap, value))))
+                lines.append(fact_line("gap", message("{:.4g}: {}", gap, _proven(gap, value))))
     return lines
 
 
@@ -228,7 +228,7 @@ def _proven(gap: float, objective: float) -> str:
     within = relative_gap(gap, objective)
     if within is None or math.isinf(within):
         return message("the objective is at most this far from its optimum")
-    return message("the objective is proven to be within {within:.2g} % of its optimum", within=100 * within)
+    return message("the objective is proven to be within {:.2g} % of its optimum", 100 * within)
 
 
 def _scores(numbers: Mapping[str, Any]) -> str:

@@ -89,9 +89,7 @@ def _json_rows(text: str, name: str) -> Iterator[tuple[str, WeightRow]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise InputError(
-                "{where}: expected a JSON object, got {line} ({error})", where=where, line=shown(line), error=error
-            ) from None
+            raise InputError("{}: expected a JSON object, got {} ({})", where, shown(line), error) from None
         yield where, as_row(row, where)
 
 
@@ -101,10 +99,7 @@ def _csv_rows(text: str, name: str) -> Iterator[tuple[str, WeightRow]]:
         head = next(table, None)
         if head is None or tuple(head) != COLUMNS:
             raise InputError(
-                "{name}:1: expected the columns {columns}, got {head}",
-                name=name,
-                columns=",".join(COLUMNS),
-                head=shown(",".join(head or ())),
+                "{}:1: expected the columns {}, got {}", name, ",".join(COLUMNS), shown(",".join(head or ()))
             )
         for cells in table:
             where = f"{name}:{table.line_num}"
@@ -112,11 +107,7 @@ def _csv_rows(text: str, name: str) -> Iterator[tuple[str, WeightRow]]:
                 continue
             if len(cells) != len(COLUMNS):
                 raise InputError(
-                    "{where}: expected {num_COLUMNS} columns, got {num_cells} ({cells})",
-                    where=where,
-                    num_COLUMNS=len(COLUMNS),
-                    num_cells=len(cells),
-                    cells=shown(",".join(cells)),
+                    "{}: expected {} columns, got {} ({})", where, len(COLUMNS), len(cells), shown(",".join(cells))
                 )
             row: dict[str, Any] = dict(zip(COLUMNS, cells, strict=True))
             if row["kind"] not in WITH_ATTRIBUTE:
@@ -125,12 +116,7 @@ def _csv_rows(text: str, name: str) -> Iterator[tuple[str, WeightRow]]:
                 row["previous"] = row["previous"] or None
             yield where, as_row(row, where)
     except csv.Error as error:
-        raise InputError(
-            "{name}:{line_num}: expected CSV, got something else ({error})",
-            name=name,
-            line_num=table.line_num,
-            error=error,
-        ) from None
+        raise InputError("{}:{}: expected CSV, got something else ({})", name, table.line_num, error) from None
 
 
 def as_row(row: Any, where: str) -> WeightRow:
@@ -138,14 +124,10 @@ def as_row(row: Any, where: str) -> WeightRow:
     if isinstance(row, WeightRow):
         row = vars(row)
     if not isinstance(row, Mapping) or set(row) != set(COLUMNS):
-        raise InputError(
-            "{where}: expected {columns}, got {row!r:.80}", where=where, columns=", ".join(COLUMNS), row=row
-        )
+        raise InputError("{}: expected {}, got {!r:.80}", where, ", ".join(COLUMNS), row)
     kind, attribute, previous, label, weight = (row[column] for column in COLUMNS)
     if kind not in KINDS:
-        raise InputError(
-            "{where}: expected one of {kinds} as kind, got {kind!r:.60}", where=where, kinds=", ".join(KINDS), kind=kind
-        )
+        raise InputError("{}: expected one of {} as kind, got {!r:.60}", where, ", ".join(KINDS), kind)
     for column, value, wanted in (
         ("attribute", attribute, kind in WITH_ATTRIBUTE),
         ("previous", previous, kind in WITH_PREVIOUS),
@@ -153,14 +135,7 @@ def as_row(row: Any, where: str) -> WeightRow:
     ):
         if wanted != isinstance(value, str) or not (wanted or value is None):
             expected = message("a string") if wanted else message("nothing")
-            raise InputError(
-                "{where}: expected {expected} as {column} of a {kind} weight, got {value!r:.60}",
-                where=where,
-                expected=expected,
-                column=column,
-                kind=kind,
-                value=value,
-            )
+            raise InputError("{}: expected {} as {} of a {} weight, got {!r:.60}", where, expected, column, kind, value)
     return WeightRow(kind, attribute, previous, label, _weight(weight, where))
 
 
@@ -170,5 +145,5 @@ def _weight(weight: Any, where: str) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not abs(number) <= float(np.finfo(np.float32).max):
-        raise InputError("{where}: expected a finite number as weight, got {weight!r:.60}", where=where, weight=weight)
+        raise InputError("{}: expected a finite number as weight, got {!r:.60}", where, weight)
     return number

@@ -167,11 +167,11 @@ def _word_vectors(num_words: int, word_dim: int, vectors: Tensor | None) -> nn.E
         return table
     if vectors.dim() != 2 or vectors.shape[0] != num_words or not vectors.dtype.is_floating_point:
         raise InputError(
-            "vectors: expected floating-point numbers of shape [{num_words}, D], one row a word with padding and "
-            "the unknown word first, got {dtype} {shape}",
-            num_words=num_words,
-            dtype=vectors.dtype,
-            shape=list(vectors.shape),
+            "vectors: expected floating-point numbers of shape [{}, D], one row a word with padding and "
+            "the unknown word first, got {} {}",
+            num_words,
+            vectors.dtype,
+            list(vectors.shape),
         )
     table = Embedding(num_words, vectors.shape[1], padding_idx=PADDING)
     with torch.no_grad():
@@ -188,10 +188,6 @@ def _character_reader(
         return CharacterCNN(num_characters, char_dim, char_size)
     if kind == "lstm":
         if char_size % 2:
-            raise InputError(
-                "char_size: expected an even number for two directions, got {char_size}", char_size=char_size
-            )
+            raise InputError("char_size: expected an even number for two directions, got {}", char_size)
         return CharacterLSTM(num_characters, char_dim, char_size // 2)
-    raise InputError(
-        "characters: expected one of {characters}, got {kind!r}", characters=", ".join(map(repr, CHARACTERS)), kind=kind
-    )
+    raise InputError("characters: expected one of {}, got {!r}", ", ".join(map(repr, CHARACTERS)), kind)

@@ -35,9 +35,9 @@ class CharacterCNN(nn.Module):
         super().__init__()
         if not widths or min(widths) < 1 or filters < len(widths):
             raise InputError(
-                "widths: expected at least one, each from 1, and a filter for each, got {widths} and {filters} filters",
-                widths=list(widths),
-                filters=filters,
+                "widths: expected at least one, each from 1, and a filter for each, got {} and {} filters",
+                list(widths),
+                filters,
             )
         self.size = filters
         self.widths = tuple(widths)

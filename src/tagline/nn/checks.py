@@ -37,13 +37,8 @@ def check_tensors(emissions: Any, **others: Any) -> None:
     """Say which argument is no tensor; others than the emissions may be None."""
     for name, value in (("emissions", emissions), *others.items()):
         if not isinstance(value, Tensor) and (value is not None or name == "emissions"):
-            remedy = "" if value is None else message("; pass torch.as_tensor({name})", name=name)
-            raise InputError(
-                "{name}: expected a tensor of PyTorch, got {type}{remedy}",
-                name=name,
-                type=type(value).__name__,
-                remedy=remedy,
-            )
+            remedy = "" if value is None else message("; pass torch.as_tensor({})", name)
+            raise InputError("{}: expected a tensor of PyTorch, got {}{}", name, type(value).__name__, remedy)
 
 
 def tracing() -> bool:
@@ -56,8 +51,8 @@ def check_not_traced(remedy: str = TRACEABLE) -> None:
     if tracing():
         raise InputError(
             "torch.jit.trace cannot record a CRF layer: the graph would give the answer to the example for every "
-            "input; {remedy}",
-            remedy=remedy,
+            "input; {}",
+            remedy,
         )
 
 
@@ -66,17 +61,17 @@ def check_emissions(emissions: Tensor, num_tags: int, batch_first: bool) -> None
     if emissions.dim() != 3 or emissions.shape[2] != num_tags:
         axes = ", ".join(AXES[batch_first])
         raise InputError(
-            "emissions: expected shape [{axes}, {num_tags}] (batch_first={batch_first}), got {shape}",
-            axes=axes,
-            num_tags=num_tags,
-            batch_first=batch_first,
-            shape=list(emissions.shape),
+            "emissions: expected shape [{}, {}] (batch_first={}), got {}",
+            axes,
+            num_tags,
+            batch_first,
+            list(emissions.shape),
         )
     if emissions.dtype not in FLOATS:
         raise InputError(
-            "emissions: expected floating-point scores, got {dtype}; integers carry no gradient, so pass the "
+            "emissions: expected floating-point scores, got {}; integers carry no gradient, so pass the "
             "output of your last linear layer as it is",
-            dtype=emissions.dtype,
+            emissions.dtype,
         )
 
 
@@ -84,10 +79,10 @@ def check_same_shape(name: str, values: Tensor, emissions: Tensor) -> None:
     """Say where a shape is not that of the emissions' first two axes."""
     if values.shape != emissions.shape[:2]:
         raise InputError(
-            "{name}: expected shape {shape}, that of the emissions' first two axes, got {got}",
-            name=name,
-            shape=list(emissions.shape[:2]),
-            got=list(values.shape),
+            "{}: expected shape {}, that of the emissions' first two axes, got {}",
+            name,
+            list(emissions.shape[:2]),
+            list(values.shape),
         )
 
 
@@ -96,21 +91,19 @@ def check_tags(tags: Tensor, emissions: Tensor) -> None:
     if tags.dtype == torch.bool:
         if tags.shape != emissions.shape:
             raise InputError(
-                "tags: expected shape {shape} for sets of labels (booleans), got {got}",
-                shape=list(emissions.shape),
-                got=list(tags.shape),
+                "tags: expected shape {} for sets of labels (booleans), got {}", list(emissions.shape), list(tags.shape)
             )
         return
     check_same_shape("tags", tags, emissions)
     if tags.dtype.is_floating_point or tags.dtype.is_complex:
-        raise InputError("tags: expected integers, or booleans [batch, steps, labels], got {dtype}", dtype=tags.dtype)
+        raise InputError("tags: expected integers, or booleans [batch, steps, labels], got {}", tags.dtype)
 
 
 def as_mask(mask: Tensor, emissions: Tensor) -> Tensor:
     """Return a mask as booleans."""
     check_same_shape("mask", mask, emissions)
     if mask.dtype.is_complex:
-        raise InputError("mask: expected booleans or 0 and 1, got {dtype}", dtype=mask.dtype)
+        raise InputError("mask: expected booleans or 0 and 1, got {}", mask.dtype)
     return mask if mask.dtype == torch.bool else mask != 0
 
 
@@ -118,16 +111,9 @@ def check_lengths(lengths: Tensor, emissions: Tensor, look: bool) -> None:
     """Say what is wrong with lengths ``[B]``; with `look`, with their values too."""
     B, T = emissions.shape[:2]
     if lengths.shape != (B,) or lengths.dtype.is_floating_point or lengths.dtype == torch.bool:
-        raise InputError(
-            "lengths: expected integers of shape [{B}], got {dtype} {shape}",
-            B=B,
-            dtype=lengths.dtype,
-            shape=list(lengths.shape),
-        )
+        raise InputError("lengths: expected integers of shape [{}], got {} {}", B, lengths.dtype, list(lengths.shape))
     if look and B and (int(lengths.min()) < 0 or int(lengths.max()) > T):
-        raise InputError(
-            "lengths: expected 0 to {T}, got {min} to {max}", T=T, min=int(lengths.min()), max=int(lengths.max())
-        )
+        raise InputError("lengths: expected 0 to {}, got {} to {}", T, int(lengths.min()), int(lengths.max()))
 
 
 def looks(device: torch.device, check: bool) -> bool:
@@ -194,13 +180,8 @@ def check_tag_range(tags: Tensor, num_tags: int, remedy: str = REMEDY, places: P
     low, high = (int(end) for end in tags.aminmax())
     if low < 0 or high >= num_tags:
         first = int(((tags < 0) | (tags >= num_tags)).nonzero()[0])
-        wrong = message("{tags} at {places}", tags=int(tags[first]), places=places([first]))
-        raise InputError(
-            "tags: expected 0 to {last} where the mask is on, got {wrong}; {remedy}",
-            last=num_tags - 1,
-            wrong=wrong,
-            remedy=remedy,
-        )
+        wrong = message("{} at {}", int(tags[first]), places([first]))
+        raise InputError("tags: expected 0 to {} where the mask is on, got {}; {}", num_tags - 1, wrong, remedy)
 
 
 def check_numbers(name: str, values: Tensor, places: Places = str) -> bool:
@@ -213,11 +194,11 @@ def check_numbers(name: str, values: Tensor, places: Places = str) -> bool:
     if bool(wrong.any()):
         place = places([int(axis) for axis in wrong.nonzero()[0]])
         raise InputError(
-            "{name}: expected finite scores, or -inf for what is forbidden, got {values} at {place}; look for a "
+            "{}: expected finite scores, or -inf for what is forbidden, got {} at {}; look for a "
             "division by zero or too high a learning rate",
-            name=name,
-            values=float(values[wrong][0]),
-            place=place,
+            name,
+            float(values[wrong][0]),
+            place,
         )
     return not bool(torch.isneginf(values).any())
 
@@ -232,9 +213,9 @@ def check_legal(values: Tensor, error: Callable[[int], NoPathError] = no_path) -
 def unlike_teacher(sentence: int) -> NoPathError:
     """The error for a student that forbids what its teacher allows."""
     return NoPathError(
-        "sentence {sentence}: expected a legal score for every labelling that the teacher allows, got one of -inf "
+        "sentence {}: expected a legal score for every labelling that the teacher allows, got one of -inf "
         "(the divergence is infinite); relax the constraints, or give the teacher the same",
-        sentence=sentence,
+        sentence,
     )
 
 

@@ -78,10 +78,7 @@ def label_names(names: dict[int, str], count: int) -> list[str]:
     if len(names) != count or not all(isinstance(name, str) for name in listed) or len({*listed}) < count:
         shown = ", ".join(f"{number}: {name!r}" for number, name in [*names.items()][:4])
         raise InputError(
-            "id2label of config.json: expected {count} names, each once, got {num_names}: {shown}, …",
-            count=count,
-            num_names=len(names),
-            shown=shown,
+            "id2label of config.json: expected {} names, each once, got {}: {}, …", count, len(names), shown
         )
     return [str(name) for name in listed]
 

@@ -139,9 +139,7 @@ def write_onnx(
     for package in ("onnx", "onnxscript"):
         if find_spec(package) is None:
             raise ImportError(
-                message(
-                    "ONNX needs the package {package}; install it with: pip install 'tagline[onnx]'", package=package
-                )
+                message("ONNX needs the package {}; install it with: pip install 'tagline[onnx]'", package)
             )
     shapes = tuple(dict.fromkeys(range(min(2, value.dim())), torch.export.Dim.DYNAMIC) for value in example.values())
     with _quietly():
@@ -158,16 +156,12 @@ def write_onnx(
             )
         except torch.onnx.OnnxExporterError as error:
             shown = str(error.__cause__ or error).strip().partition("\n")[0][:300]
-            raise InputError(
-                "export: expected a network that PyTorch's exporter can write, got: {shown}", shown=shown
-            ) from error
+            raise InputError("export: expected a network that PyTorch's exporter can write, got: {}", shown) from error
         assert program is not None
         written = program.model.opset_imports[""]
         if opset is not None and written != opset:  # the exporter only warns
             raise InputError(
-                "opset: expected a version that the exporter can write, such as {written}, got {opset}",
-                written=written,
-                opset=opset,
+                "opset: expected a version that the exporter can write, such as {}, got {}", written, opset
             )
         _forget_origins(program)
         program.save(str(path))

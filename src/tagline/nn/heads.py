@@ -205,9 +205,7 @@ class Tagger(nn.Module):
         super().__init__()
         if encoder.size != head.linear.in_features:
             raise InputError(
-                "head: expected one for vectors of the encoder's size {size}, got {in_features}",
-                size=encoder.size,
-                in_features=head.linear.in_features,
+                "head: expected one for vectors of the encoder's size {}, got {}", encoder.size, head.linear.in_features
             )
         self.encoder = encoder
         self.head = head

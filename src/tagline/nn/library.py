@@ -16,9 +16,8 @@ def library() -> Any:
     except ImportError as error:
         raise ImportError(
             message(
-                "encoders need the package transformers ({error}); install it with: pip install "
-                "'tagline[transformers]'",
-                error=error,
+                "encoders need the package transformers ({}); install it with: pip install 'tagline[transformers]'",
+                error,
             )
         ) from None
     return transformers

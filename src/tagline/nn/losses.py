@@ -50,9 +50,9 @@ def check_needs_none(objective: Objective) -> None:
     if needs_labels(objective):
         name = getattr(objective, "__name__", type(objective).__name__)
         raise InputError(
-            "tags: expected the labels that the objective {name} reads, got None; Distillation takes none, also "
+            "tags: expected the labels that the objective {} reads, got None; Distillation takes none, also "
             "within EntropyWeight, and so does an objective of your own with an attribute needs_labels = False",
-            name=name,
+            name,
         )
 
 
@@ -157,9 +157,7 @@ class ClassWeights:
         _whole("ClassWeights", labels)
         if self.weights.shape != (c.num_labels,):
             raise InputError(
-                "weights: expected shape [{num_labels}], one a label, got {shape}",
-                num_labels=c.num_labels,
-                shape=list(self.weights.shape),
+                "weights: expected shape [{}], one a label, got {}", c.num_labels, list(self.weights.shape)
             )
         path, terms = conditionals.factors(c, labels)
         forbidden = torch.isneginf(terms)
@@ -209,10 +207,7 @@ class Distillation:
         self._check_shapes(c)
         if self.teacher.emissions.shape != c.emissions.shape:
             raise InputError(
-                "{unlike_teacher}, emissions {shape}, got {got}",
-                unlike_teacher=UNLIKE_TEACHER,
-                shape=list(c.emissions.shape),
-                got=list(self.teacher.emissions.shape),
+                "{}, emissions {}, got {}", UNLIKE_TEACHER, list(c.emissions.shape), list(self.teacher.emissions.shape)
             )
         student, teacher = (
             chain.with_scores(*(part / self.temperature for part in chain.scores))
@@ -227,13 +222,7 @@ class Distillation:
             (message("sentences"), c.num_sentences, self.teacher.num_sentences),
         ):
             if ours != theirs:
-                raise InputError(
-                    "{unlike_teacher}, {ours} {name}, got {theirs}",
-                    unlike_teacher=UNLIKE_TEACHER,
-                    ours=ours,
-                    name=name,
-                    theirs=theirs,
-                )
+                raise InputError("{}, {} {}, got {}", UNLIKE_TEACHER, ours, name, theirs)
 
     def check_values(self, c: TensorChain) -> None:
         """Raise for a teacher whose sentences have other lengths, or no legal labelling."""
@@ -241,17 +230,11 @@ class Distillation:
         lengths = zip(c.lengths.tolist(), self.teacher.lengths.tolist(), strict=True)
         for sentence, (ours, theirs) in enumerate(lengths):
             if ours != theirs:
-                raise InputError(
-                    "{unlike_teacher}, {ours} tokens in sentence {sentence}, got {theirs}",
-                    unlike_teacher=UNLIKE_TEACHER,
-                    ours=ours,
-                    sentence=sentence,
-                    theirs=theirs,
-                )
+                raise InputError("{}, {} tokens in sentence {}, got {}", UNLIKE_TEACHER, ours, sentence, theirs)
         try:
             checks.check_legal(tensors.log_partition(self.teacher.detach()))
         except NoPathError as error:
-            raise NoPathError("teacher: {error}", error=error) from None
+            raise NoPathError("teacher: {}", error) from None
 
 
 def _infinite(forbidden: Tensor, values: Tensor) -> Tensor:
@@ -266,4 +249,4 @@ def _with_cost(c: TensorChain, labels: Tensor, cost: float) -> TensorChain:
 
 def _whole(name: str, labels: Tensor) -> None:
     if labels.dtype == torch.bool:
-        raise InputError("{name}: expected one label a token, got sets of labels; train on sets with nll", name=name)
+        raise InputError("{}: expected one label a token, got sets of labels; train on sets with nll", name)

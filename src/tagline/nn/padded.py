@@ -186,11 +186,11 @@ class PaddedLayer(TransitionModule):
 def _as_sets(name: str, sets: Tensor, emissions: Tensor) -> Tensor:
     if sets.shape != emissions.shape or sets.dtype != torch.bool:
         raise InputError(
-            "{name}: expected booleans (True = allowed) of shape {shape}, got {dtype} {shape2}",
-            name=name,
-            shape=list(emissions.shape),
-            dtype=sets.dtype,
-            shape2=list(sets.shape),
+            "{}: expected booleans (True = allowed) of shape {}, got {} {}",
+            name,
+            list(emissions.shape),
+            sets.dtype,
+            list(sets.shape),
         )
     return sets
 
@@ -199,9 +199,9 @@ def _as_cubes(transitions: Tensor, emissions: Tensor) -> Tensor:
     wanted = (*emissions.shape, emissions.shape[2])
     if transitions.shape != wanted or not transitions.dtype.is_floating_point:
         raise InputError(
-            "transitions: expected scores of shape {wanted}, that lead into each token, got {dtype} {shape}",
-            wanted=list(wanted),
-            dtype=transitions.dtype,
-            shape=list(transitions.shape),
+            "transitions: expected scores of shape {}, that lead into each token, got {} {}",
+            list(wanted),
+            transitions.dtype,
+            list(transitions.shape),
         )
     return transitions

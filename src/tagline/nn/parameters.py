@@ -123,9 +123,7 @@ class TransitionModule(ConstantModule):
             end = np.log((last + smoothing) / uses)
             start = np.log((first + smoothing) / (first.sum() + smoothing * L))
         if not all(np.isfinite(part).all() for part in (transitions, start, end)):
-            raise InputError(
-                "smoothing: expected more than 0 where some pairs never occur, got {smoothing}", smoothing=smoothing
-            )
+            raise InputError("smoothing: expected more than 0 where some pairs never occur, got {}", smoothing)
         self.transitions.copy_(torch.from_numpy(transitions))
         if self.start_end:
             self.start_transitions.copy_(torch.from_numpy(start))
@@ -154,10 +152,10 @@ def _as_rules(rules: Any, shape: tuple[int, ...]) -> Constant:
     allowed = _as_array("constraints", rules)
     if allowed.dtype != np.bool_ or allowed.shape != shape:
         raise InputError(
-            "constraints: expected booleans (True = allowed) of shape {shape}, got {dtype} {shape2}",
-            shape=list(shape),
-            dtype=allowed.dtype,
-            shape2=list(allowed.shape),
+            "constraints: expected booleans (True = allowed) of shape {}, got {} {}",
+            list(shape),
+            allowed.dtype,
+            list(allowed.shape),
         )
     return Constant(allowed)
 
@@ -166,10 +164,10 @@ def _as_groups(tied: Any, L: int) -> NDArray[np.int64]:
     groups = _as_array("tied", tied)
     if groups.shape != (L, L) or groups.dtype.kind not in "iu" or groups.min() < 0:
         raise InputError(
-            "tied: expected the group of each label pair, integers from 0 of shape [{L}, {L}], got {dtype} {shape}",
-            L=L,
-            dtype=groups.dtype,
-            shape=list(groups.shape),
+            "tied: expected the group of each label pair, integers from 0 of shape [{0}, {0}], got {1} {2}",
+            L,
+            groups.dtype,
+            list(groups.shape),
         )
     return groups.astype(np.int64)
 
@@ -179,9 +177,9 @@ def _as_array(name: str, values: Any) -> NDArray[Any]:
         return np.array(values)
     if values.is_meta:
         raise InputError(
-            "{name}: a tensor on the meta device has no values; pass a list or a NumPy array, or make the tensor "
+            "{}: a tensor on the meta device has no values; pass a list or a NumPy array, or make the tensor "
             'with device="cpu"',
-            name=name,
+            name,
         )
     return (values.double() if values.is_floating_point() else values).detach().cpu().numpy()  # NumPy has no bfloat16
 
@@ -192,12 +190,7 @@ def _count(sequences: Iterable[Sequence[int]], L: int) -> tuple[Any, Any, Any]:
         labels = np.asarray(sequence)
         numbers = labels.ndim == 1 and (not labels.size or labels.dtype.kind in "iu")
         if not numbers or (labels.size and (labels.min() < 0 or labels.max() >= L)):
-            raise InputError(
-                "sequences[{number}]: expected tags from 0 to {last}, got {sequence!r}",
-                number=number,
-                last=L - 1,
-                sequence=sequence,
-            )
+            raise InputError("sequences[{}]: expected tags from 0 to {}, got {!r}", number, L - 1, sequence)
         if len(labels):
             np.add.at(pairs, (labels[:-1], labels[1:]), 1)
             first[labels[0]] += 1

@@ -95,18 +95,18 @@ def companion(place: str, name: str, mark: str) -> str | None:
         return None
     try:
         if isdir(place):
-            raise FileNotFoundError(message("no {name} in the folder", name=name))
+            raise FileNotFoundError(message("no {} in the folder", name))
         import huggingface_hub
 
         return huggingface_hub.hf_hub_download(place, name)
     except Exception as error:
         raise InputError(
-            "{place}: expected {name} beside config.json, which asks for it, got: {error}; copy it from where the "
-            "model was saved, or take {mark} out of config.json to begin with the encoder and classifier alone",
-            place=place,
-            name=name,
-            error=_shown(error),
-            mark=mark,
+            "{}: expected {} beside config.json, which asks for it, got: {}; copy it from where the "
+            "model was saved, or take {} out of config.json to begin with the encoder and classifier alone",
+            place,
+            name,
+            _shown(error),
+            mark,
         ) from error
 
 
@@ -134,7 +134,7 @@ def input_vectors(name: str | PathLike[str]) -> Embeddings:
     encoder, table = pretrained(name)
     words = table.whole_words()
     if not words:
-        raise InputError("encoder {name}: expected pieces that are words, got none", name=fspath(name))
+        raise InputError("encoder {}: expected pieces that are words, got none", fspath(name))
     embeddings: Any = encoder.model.get_input_embeddings()
     vectors = embeddings.weight.detach().float()
     return Embeddings(tuple(words), vectors[list(words.values())].numpy())
@@ -144,9 +144,9 @@ def piece_table(tokenizer: Any, model: Any, *, max_length: int | None = None, st
     """Make the table of a tokenizer of the library transformers for a model of it."""
     if not getattr(tokenizer, "is_fast", False):
         raise InputError(
-            "tokenizer: expected a fast one, which has a tokenizer.json, got {type}; save the fast one of this "
+            "tokenizer: expected a fast one, which has a tokenizer.json, got {}; save the fast one of this "
             "encoder beside its weights",
-            type=type(tokenizer).__name__,
+            type(tokenizer).__name__,
         )
     if {*tokenizer.get_vocab().values()} <= {*tokenizer.all_special_ids}:
         raise InputError(
@@ -187,22 +187,22 @@ def _model(place: str, owner: Any) -> Any:
     if others := [*report["mismatched_keys"]]:
         name, has, wants = sorted(others)[0]
         raise InputError(
-            "encoder {place}: expected weights of the shapes that its config.json says, got {has} instead of "
-            "{wants} for {name} (one of {num_others}); take config.json and weights from the same model",
-            place=place,
-            has=[*has],
-            wants=[*wants],
-            name=name,
-            num_others=len(others),
+            "encoder {}: expected weights of the shapes that its config.json says, got {} instead of "
+            "{} for {} (one of {}); take config.json and weights from the same model",
+            place,
+            [*has],
+            [*wants],
+            name,
+            len(others),
         )
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
     if missing:
         raise InputError(
-            "encoder {place}: expected weights for all of it, got none for {missing} and {last} more; its files "
+            "encoder {}: expected weights for all of it, got none for {} and {} more; its files "
             "are of another kind of model than its config.json says",
-            place=place,
-            missing=missing[0],
-            last=len(missing) - 1,
+            place,
+            missing[0],
+            len(missing) - 1,
         )
     return model
 
@@ -213,17 +213,11 @@ def _loaded(place: str, load: Callable[..., Loaded]) -> Loaded:
         try:
             return load(local_files_only=True)
         except Exception as error:  # the library's errors are of many classes
-            raise InputError(
-                "encoder {place}: expected an encoder that loads, got: {error}", place=place, error=_shown(error)
-            ) from error
+            raise InputError("encoder {}: expected an encoder that loads, got: {}", place, _shown(error)) from error
     if exists(place):
-        raise InputError(
-            "encoder {place}: expected a folder with config.json, weights and tokenizer, got a file", place=place
-        )
+        raise InputError("encoder {}: expected a folder with config.json, weights and tokenizer, got a file", place)
     if not _HUB_NAME.fullmatch(place):
-        raise InputError(
-            "encoder {place}: expected a folder, or a name on the Hugging Face hub, got no such folder", place=place
-        )
+        raise InputError("encoder {}: expected a folder, or a name on the Hugging Face hub, got no such folder", place)
     try:
         return load(local_files_only=True)
     except Exception:
@@ -236,11 +230,11 @@ def _loaded(place: str, load: Callable[..., Loaded]) -> Loaded:
         return load()
     except Exception as error:
         raise InputError(
-            "encoder {place}: expected a folder, or a name on the Hugging Face hub, got neither: no such folder, "
-            "nothing downloaded before, and the hub gave nothing ({error}); where there is no network, download "
-            "it elsewhere (hf download {place} --local-dir FOLDER) and give the folder",
-            place=place,
-            error=_shown(error),
+            "encoder {0}: expected a folder, or a name on the Hugging Face hub, got neither: no such folder, "
+            "nothing downloaded before, and the hub gave nothing ({1}); where there is no network, download "
+            "it elsewhere (hf download {0} --local-dir FOLDER) and give the folder",
+            place,
+            _shown(error),
         ) from error
 
 

@@ -51,11 +51,7 @@ class SemiCRF(ConstantModule):
         self.end = nn.Parameter(torch.empty(L))
         most = as_array("longest", [self.max_length] * L if longest is None else longest)
         if most.shape != (L,) or most.dtype.kind not in "iu" or (most < 1).any():
-            raise InputError(
-                "longest: expected {L} whole numbers of 1 or more, one a label, got {longest!r:.60}",
-                L=L,
-                longest=longest,
-            )
+            raise InputError("longest: expected {} whole numbers of 1 or more, one a label, got {!r:.60}", L, longest)
         self._too_long = Constant(np.arange(self.max_length)[:, None] >= most)
         self._place_constants()
         self.reset_parameters()
@@ -74,13 +70,10 @@ class SemiCRF(ConstantModule):
         wanted = (self.max_length, self.num_labels)
         if scores.ndim != 4 or scores.shape[2:] != wanted:
             raise InputError(
-                "scores: expected shape [batch, tokens, {wanted}, {wanted2}], got {shape}",
-                wanted=wanted[0],
-                wanted2=wanted[1],
-                shape=list(scores.shape),
+                "scores: expected shape [batch, tokens, {}, {}], got {}", wanted[0], wanted[1], list(scores.shape)
             )
         if scores.dtype not in FLOATS:
-            raise InputError("scores: expected floating-point numbers, got {dtype}", dtype=scores.dtype)
+            raise InputError("scores: expected floating-point numbers, got {}", scores.dtype)
         B, T = scores.shape[:2]
         if lengths is not None:
             check_lengths(lengths, scores, looks(scores.device, False))
@@ -138,32 +131,18 @@ class SemiCRF(ConstantModule):
     def _check(self, chain: TensorSegments, labels: Tensor, begins: Tensor) -> None:
         B, T = chain.scores.shape[:2]
         if labels.shape != (B, T) or labels.is_floating_point() or labels.dtype == torch.bool:
-            raise InputError(
-                "labels: expected integers [{B}, {T}], got {dtype} {shape}",
-                B=B,
-                T=T,
-                dtype=labels.dtype,
-                shape=list(labels.shape),
-            )
+            raise InputError("labels: expected integers [{}, {}], got {} {}", B, T, labels.dtype, list(labels.shape))
         if begins.shape != (B, T) or begins.dtype != torch.bool:
-            raise InputError(
-                "begins: expected booleans [{B}, {T}], got {dtype} {shape}",
-                B=B,
-                T=T,
-                dtype=begins.dtype,
-                shape=list(begins.shape),
-            )
+            raise InputError("begins: expected booleans [{}, {}], got {} {}", B, T, begins.dtype, list(begins.shape))
         tokens = torch.arange(T, device=labels.device)
         inside = tokens < chain.lengths[:, None]
         if bool((((labels < 0) | (labels >= self.num_labels)) & inside).any()):
-            raise InputError("labels: expected 0 to {last} inside sentences, got others", last=self.num_labels - 1)
+            raise InputError("labels: expected 0 to {} inside sentences, got others", self.num_labels - 1)
         if T and bool((~begins[:, 0] & inside[:, 0]).any()):
             raise InputError("begins: expected True at the first token of each sentence, got False")
         first = torch.where(begins, tokens, torch.zeros_like(tokens)).cummax(1).values if T else tokens.expand(B, 0)
         if bool(((tokens - first >= self.max_length) & inside).any()):
-            raise InputError(
-                "begins: expected segments of up to {max_length} tokens, got longer ones", max_length=self.max_length
-            )
+            raise InputError("begins: expected segments of up to {} tokens, got longer ones", self.max_length)
         if T and bool((labels.gather(1, first) != labels)[inside].any()):
             raise InputError("labels: expected one label for all tokens of a segment, got several")
 
@@ -172,4 +151,4 @@ def _check_alive(best: Tensor) -> None:
     """Raise where a sentence has no legal segmentation, ``[B]``."""
     dead = torch.nonzero(torch.isneginf(best))
     if len(dead):
-        raise NoPathError("sentence {dead}: expected at least one legal segmentation, got none", dead=int(dead[0]))
+        raise NoPathError("sentence {}: expected at least one legal segmentation, got none", int(dead[0]))

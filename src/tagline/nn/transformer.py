@@ -67,9 +67,7 @@ class TransformerEncoder(nn.Module):
         super().__init__()
         if getattr(model.config, "is_encoder_decoder", False):
             kind = model.config.model_type
-            raise InputError(
-                "encoder: expected one that only encodes, such as BERT, got the encoder-decoder {kind}", kind=kind
-            )
+            raise InputError("encoder: expected one that only encodes, such as BERT, got the encoder-decoder {}", kind)
         _check_kind({"model_type": model.config.model_type})  # or its file could not be read again
         check_choice("pooling", pooling, POOLINGS)
         check_probability("dropout", dropout)
@@ -83,10 +81,7 @@ class TransformerEncoder(nn.Module):
         self.frozen = self._freeze(freeze)
         if checkpointing:
             if not model.supports_gradient_checkpointing:
-                raise InputError(
-                    "checkpointing: expected False, as {model_type} cannot, got True",
-                    model_type=model.config.model_type,
-                )
+                raise InputError("checkpointing: expected False, as {} cannot, got True", model.config.model_type)
             # Its name in transformers 5.23 and later, or before.
             name = "activation" if hasattr(model, "activation_checkpointing_enable") else "gradient"
             getattr(model, f"{name}_checkpointing_enable")({"use_reentrant": False})
@@ -137,16 +132,16 @@ class TransformerEncoder(nn.Module):
         rows = embeddings.weight.shape[0]
         if table.num_pieces > rows:
             raise InputError(
-                "tokenizer: expected pieces that the encoder embeds, 0 to {last}, got up to {last2}; tokenizer "
+                "tokenizer: expected pieces that the encoder embeds, 0 to {}, got up to {}; tokenizer "
                 "and weights are of different encoders",
-                last=rows - 1,
-                last2=table.num_pieces - 1,
+                rows - 1,
+                table.num_pieces - 1,
             )
         if self.max_length is not None and table.window.max_length > self.max_length:
             raise InputError(
-                "max_length: expected up to {max_length} pieces, for which the encoder has positions, got {got}",
-                max_length=self.max_length,
-                got=table.window.max_length,
+                "max_length: expected up to {} pieces, for which the encoder has positions, got {}",
+                self.max_length,
+                table.window.max_length,
             )
 
     def layer_rates(self, decay: float) -> dict[str, float]:
@@ -216,7 +211,7 @@ class TransformerEncoder(nn.Module):
     def _freeze(self, freeze: int | str) -> int:
         """Fix the weights of the lower depths; return how many depths are fixed."""
         everything = self.num_layers + 1
-        wanted = message('0 to {everything} lower layers, or "all"', everything=everything)
+        wanted = message('0 to {} lower layers, or "all"', everything)
         count = everything if freeze == "all" else as_whole("freeze", freeze, 0, everything, wanted=wanted)
         for name, parameter in self.model.named_parameters():
             parameter.requires_grad_(self._depths[name] >= count)
@@ -264,7 +259,7 @@ def _stacks(model: nn.Module) -> tuple[list[str], int]:
     """
     lists = {name: len(module) for name, module in model.named_modules() if isinstance(module, nn.ModuleList)}
     if not lists:
-        raise InputError("encoder: expected a stack of layers, got {type}, which has none", type=type(model).__name__)
+        raise InputError("encoder: expected a stack of layers, got {}, which has none", type(model).__name__)
     first = max(lists, key=lambda name: lists[name])
     parent = first.rpartition(".")[0]
     return [name for name in lists if name.rpartition(".")[0] == parent and lists[name] == lists[first]], lists[first]
@@ -301,11 +296,9 @@ def _check_kind(config: Mapping[str, Any]) -> None:
         parts += [value for value in part.values() if isinstance(value, dict)]
         kind = part.get("model_type")
         if (part is config or "model_type" in part) and (not isinstance(kind, str) or kind not in KINDS):
-            raise InputError(
-                "encoder: expected an encoder of text such as bert, got one of the kind {kind!r}", kind=kind
-            )
+            raise InputError("encoder: expected an encoder of text such as bert, got one of the kind {!r}", kind)
         if odd := next((name for name in part if "backbone" in str(name).lower()), None):
-            raise InputError("encoder: expected the configuration of an encoder of text, got {odd!r} in it", odd=odd)
+            raise InputError("encoder: expected the configuration of an encoder of text, got {!r} in it", odd)
 
 
 def _model_of(config: Mapping[str, Any]) -> PreTrainedModel:
@@ -321,9 +314,7 @@ def _model_of(config: Mapping[str, Any]) -> PreTrainedModel:
             model: PreTrainedModel = AutoModel.from_config(made, trust_remote_code=False, dtype=torch.float32)
     except Exception as error:  # whatever the library says of unknown kinds and impossible sizes
         shown = str(error).partition("\n")[0][:200]
-        raise InputError(
-            "encoder: expected the configuration of a transformer, got {kind!r} ({shown})", kind=kind, shown=shown
-        ) from None
+        raise InputError("encoder: expected the configuration of a transformer, got {!r} ({})", kind, shown) from None
     return model
 
 
@@ -331,12 +322,7 @@ def _check_layers(config: Mapping[str, Any], count: int) -> None:
     """Refuse a configuration of far more layers than there are weights, before they are made."""
     for name in ("num_hidden_layers", "n_layers", "num_hidden_groups", "inner_group_num"):
         if isinstance(layers := config.get(name), int) and layers > max(count, 100):
-            raise InputError(
-                "encoder: expected {name} to match {count} tensors of weights, got {layers}",
-                name=name,
-                count=count,
-                layers=layers,
-            )
+            raise InputError("encoder: expected {} to match {} tensors of weights, got {}", name, count, layers)
 
 
 def _check_tables(tables: Mapping[str, Tensor], state: Mapping[str, Tensor | NDArray[Any]]) -> None:
@@ -345,31 +331,22 @@ def _check_tables(tables: Mapping[str, Tensor], state: Mapping[str, Tensor | NDA
     if wanted > (room := _MOST_IN_TABLES + sum(weights.nbytes for weights in state.values())):
         largest = max(tables, key=lambda name: tables[name].nbytes)
         raise InputError(
-            "encoder: the configuration asks for tables of {wanted:,} bytes, most of them for {largest} of shape "
-            "{shape}; with these weights they may take {room:,}. Check the sizes in it, such as "
+            "encoder: the configuration asks for tables of {:,} bytes, most of them for {} of shape "
+            "{}; with these weights they may take {:,}. Check the sizes in it, such as "
             "max_position_embeddings",
-            wanted=wanted,
-            largest=largest,
-            shape=list(tables[largest].shape),
-            room=room,
+            wanted,
+            largest,
+            list(tables[largest].shape),
+            room,
         )
 
 
 def _check_state(state: Mapping[str, Tensor | NDArray[Any]], shapes: Mapping[str, tuple[int, ...]]) -> None:
     if missing := sorted(shapes.keys() - state.keys()):
-        raise InputError(
-            "weights of the encoder: expected {wanted} of {num_missing}, got none",
-            wanted=missing[0],
-            num_missing=len(missing),
-        )
+        raise InputError("weights of the encoder: expected {} of {}, got none", missing[0], len(missing))
     for name, value in state.items():
         if name not in shapes:
-            raise InputError("weights of the encoder: expected those of the configuration, got {name} too", name=name)
+            raise InputError("weights of the encoder: expected those of the configuration, got {} too", name)
         if tuple(value.shape) != shapes[name]:
             got = list(value.shape)
-            raise InputError(
-                "weights of the encoder: expected {name} of shape {shapes}, got {got}",
-                name=name,
-                shapes=list(shapes[name]),
-                got=got,
-            )
+            raise InputError("weights of the encoder: expected {} of shape {}, got {}", name, list(shapes[name]), got)

@@ -37,7 +37,7 @@ def transitions(source: Any, path: Path | None = None, *, ax: Any = None, labels
     if hasattr(source, "plot_transitions"):
         return source.plot_transitions(path, ax=ax)
     if hasattr(source, "chains"):
-        raise InputError("expected a model with transitions between labels, got {type}", type=type(source).__name__)
+        raise InputError("expected a model with transitions between labels, got {}", type(source).__name__)
     scores = source.transitions if isinstance(source, Chain) else source
     if getattr(scores, "ndim", 2) == 3:
         raise InputError("expected transitions [L, L], got those of each token; give one of them: chain.transitions[n]")
@@ -59,13 +59,10 @@ def weights(model: Any, attribute: str, path: Path | None = None, *, ax: Any = N
     ('w:Anna', ['N', 'V'])
     """
     if not hasattr(model, "weights_table"):
-        raise InputError("expected a model whose weights have names, got {type}", type=type(model).__name__)
+        raise InputError("expected a model whose weights have names, got {}", type(model).__name__)
     rows = [row for row in model.weights_table() if row.attribute == attribute and row.previous is None]
     if not rows:
-        raise InputError(
-            "attribute: expected one that has weights, got {attribute}; see top_features",
-            attribute=shown_value(attribute),
-        )
+        raise InputError("attribute: expected one that has weights, got {}; see top_features", shown_value(attribute))
     rows.sort(key=lambda row: -row.weight)
     return plot_bars([row.label for row in rows], [row.weight for row in rows], path, ax=ax, title=attribute)
 
@@ -80,7 +77,7 @@ def top_weights(model: Any, label: str, path: Path | None = None, *, ax: Any = N
     'N'
     """
     if not hasattr(model, "top_features"):
-        raise InputError("expected a model whose weights have names, got {type}", type=type(model).__name__)
+        raise InputError("expected a model whose weights have names, got {}", type(model).__name__)
     check_whole("n", n, 1, 100)
     best = [feature for feature in model.top_features(n, label) if math.isfinite(feature.weight)]
     names = {feature.attribute for feature in best}
@@ -109,9 +106,7 @@ def explanation(why: Any, token: int | None = None, path: Path | None = None, *,
         why = why[0].explain(why[1])
     chosen = why if isinstance(why, TokenExplanation) else _token_of(why, token)
     if chosen.runner_up is None:
-        raise InputError(
-            "token {position}: expected one with a rival, got the only label that is allowed", position=chosen.position
-        )
+        raise InputError("token {}: expected one with a rival, got the only label that is allowed", chosen.position)
     reasons = chosen.reasons(most)
     title = f"{chosen.token}: {chosen.label} {chosen.probability:.3f}, not {chosen.runner_up}"
     names, amounts = [what for _, what in reasons], [amount for amount, _ in reasons]
@@ -120,7 +115,7 @@ def explanation(why: Any, token: int | None = None, path: Path | None = None, *,
 
 def _token_of(why: Any, token: int | None) -> TokenExplanation:
     if not isinstance(why, Explanation):
-        raise InputError("why: expected an Explanation, or (model, sentence), got {why}", why=shown_value(why))
+        raise InputError("why: expected an Explanation, or (model, sentence), got {}", shown_value(why))
     if token is None:
         rivals = [one for one in why.tokens if one.runner_up is not None]
         if not rivals:
@@ -161,11 +156,9 @@ def reliability(source: Any, path: Path | None = None, *, ax: Any = None, name: 
         return plot_reliability(source, path, ax=ax)
     curves = dict(source.calibration) if isinstance(source, Report) else {}
     if not curves or (name is not None and name not in curves):
-        wanted = message("one named {name}", name=name) if name is not None else message("one")
+        wanted = message("one named {}", name) if name is not None else message("one")
         raise InputError(
-            "expected a Reliability, or a report with {wanted}, got {got}",
-            wanted=wanted,
-            got=", ".join(curves) or message("none"),
+            "expected a Reliability, or a report with {}, got {}", wanted, ", ".join(curves) or message("none")
         )
     chosen = next(iter(curves)) if name is None else name
     return plot_reliability(curves[chosen], path, f"Reliability of {chosen}", ax=ax)
@@ -209,5 +202,5 @@ def states(model: Any, X: Any, path: Path | None = None, *, ax: Any = None, **in
     'observation'
     """
     if not hasattr(model, "plot_states"):
-        raise InputError("expected an HMM, got {type}", type=type(model).__name__)
+        raise InputError("expected an HMM, got {}", type(model).__name__)
     return model.plot_states(X, path, ax=ax, **inputs)

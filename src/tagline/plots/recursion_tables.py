@@ -225,10 +225,10 @@ def _numbers(logs: Float64Array) -> Float64Array:
     finite = logs[np.isfinite(logs)]
     if finite.size and (finite.max() > LARGEST or finite.min() < -LARGEST):
         raise InputError(
-            "logs=False: expected numbers within e±{largest:.0f}, got logarithms from {min:.0f} to {max:.0f}; a "
+            "logs=False: expected numbers within e±{:.0f}, got logarithms from {:.0f} to {:.0f}; a "
             "shorter sentence has such numbers, logs=True any",
-            largest=LARGEST,
-            min=finite.min(),
-            max=finite.max(),
+            LARGEST,
+            finite.min(),
+            finite.max(),
         )
     return np.exp(logs)

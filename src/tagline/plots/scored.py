@@ -62,18 +62,13 @@ def scored(source: Any, sentence: Any, known: Any, tokens: Any, labels: Any) -> 
         chain, words, places = _chain_of(source, sentence, known)
         names = [str(label) for label in source.labels_]
     else:
-        raise InputError("expected a Chain, or a model and a sentence, got {source}", source=shown_value(source))
+        raise InputError("expected a Chain, or a model and a sentence, got {}", shown_value(source))
     T = chain.num_tokens
     label_of = np.asarray(getattr(chain, "labels", np.arange(chain.num_labels)), np.int64)
     L = len(names) if names is not None else chain.num_labels
     if T * chain.num_labels**2 > MOST_PAIRS:
         most = MOST_PAIRS // chain.num_labels**2
-        raise InputError(
-            "expected a sentence of up to {most:,} tokens for {num_labels} labels, got {T:,}",
-            most=most,
-            num_labels=chain.num_labels,
-            T=T,
-        )
+        raise InputError("expected a sentence of up to {:,} tokens for {} labels, got {:,}", most, chain.num_labels, T)
     return Scored(
         chain,
         _names("tokens", tokens, words or [str(t) for t in range(T)], T),
@@ -88,9 +83,9 @@ def _sentence_of(chain: Chain, number: Any) -> Chain:
     B = chain.num_sentences
     if number is None:
         if B != 1:
-            raise InputError("expected a chain of one sentence, got {B}; name one of them by number: sentence=0", B=B)
+            raise InputError("expected a chain of one sentence, got {}; name one of them by number: sentence=0", B)
         return chain
-    check_whole("sentence", number, 0, B - 1, wanted=message("a number below {B}, as there are sentences", B=B))
+    check_whole("sentence", number, 0, B - 1, wanted=message("a number below {}, as there are sentences", B))
     first, last = chain.offsets[number : number + 2]
     transitions = chain.transitions[first:last] if chain.per_position else chain.transitions
     return Chain(chain.emissions[first:last], transitions, chain.start, chain.end)
@@ -108,9 +103,7 @@ def _chain_of(model: Any, sentence: Any, known: Any) -> tuple[Chain, list[str], 
     elif isinstance(sentence, Sentence):
         X = Corpus.from_sentences([sentence])
     elif not is_listing(sentence):
-        raise InputError(
-            "sentence: expected a text, a list of tokens or a Sentence, got {sentence}", sentence=shown_value(sentence)
-        )
+        raise InputError("sentence: expected a text, a list of tokens or a Sentence, got {}", shown_value(sentence))
     words = X.tokens[0] if isinstance(X, Corpus) else [_word(t, token) for t, token in enumerate(sentence)]
     chains = list(model.chains(X, **({} if known is None else {"known": [known]})))
     if not chains:  # nothing to score
@@ -137,12 +130,8 @@ def _names(what: str, given: Any, own: Sequence[str], count: int) -> tuple[str, 
     if given is None:
         return tuple(own)
     if not is_listing(given):
-        raise InputError(
-            "{what}: expected a list of {count} names, got {given}", what=what, count=count, given=shown_value(given)
-        )
+        raise InputError("{}: expected a list of {} names, got {}", what, count, shown_value(given))
     names = tuple(str(name) for name in given)
     if len(names) != count:
-        raise InputError(
-            "{what}: expected {count} names, got {num_names}", what=what, count=count, num_names=len(names)
-        )
+        raise InputError("{}: expected {} names, got {}", what, count, len(names))
     return names

@@ -65,9 +65,7 @@ def _lines(thing: Any, entities: Any) -> tuple[tuple[Sequence[Piece], ...], str,
         return tuple(lines), "", ""
     shown = picture(thing, entities)
     if not isinstance(shown, Picture):
-        raise InputError(
-            "expected a text or sentence with entities, got {type}; show shows results", type=type(thing).__name__
-        )
+        raise InputError("expected a text or sentence with entities, got {}; show shows results", type(thing).__name__)
     return shown.lines, shown.title, shown.note
 
 

@@ -76,10 +76,10 @@ def read(path: PathLike, form: str | None = None, **options: Any) -> Corpus:
     """
     if form is None and plain_name(name_of(path)).endswith(".csv"):
         raise InputError(
-            "{path}: comma-separated values are not read as sentences: write a token a line, its columns with "
+            "{}: comma-separated values are not read as sentences: write a token a line, its columns with "
             "tabs between them and a blank line behind each sentence; or name the format, format='columns', if it "
             "is that",
-            path=name_of(path),
+            name_of(path),
         )
     return FORMATS[format_of(path, form)][0](path, **options)  # type: ignore[operator, no-any-return]
 

@@ -37,7 +37,7 @@ def as_corpus(data: Any, *, tokens: str | None = None, tags: str | None = None, 
         return corpus
     if not is_listing(data):
         wanted = message("a Corpus, a dataset, a data frame or a list of sentences")
-        raise InputError("corpus: expected {wanted}, got {data}", wanted=wanted, data=shown_value(data))
+        raise InputError("corpus: expected {}, got {}", wanted, shown_value(data))
     return Corpus.from_sentences(data)
 
 
@@ -60,12 +60,7 @@ def is_tagged_frame(data: Any) -> bool:
 
 def _choose(argument: str, wanted: str | None, usual: Sequence[str], names: Sequence[str]) -> str | None:
     if wanted is not None and wanted not in names:
-        raise InputError(
-            "{argument}: expected a column among {names}, got {wanted!r}",
-            argument=argument,
-            names=", ".join(names),
-            wanted=wanted,
-        )
+        raise InputError("{}: expected a column among {}, got {!r}", argument, ", ".join(names), wanted)
     return wanted or next((name for name in usual if name in names), None)
 
 
@@ -73,21 +68,14 @@ def _from_dataset(data: Any, tokens: str | None, tags: str | None) -> Corpus:
     names = list(data.column_names)
     token_name, tag_name = _choose("tokens", tokens, TOKEN_NAMES, names), _choose("tags", tags, TAG_NAMES, names)
     if token_name is None:
-        raise InputError(
-            "dataset: expected a column of tokens, got {names}; name it with tokens=", names=", ".join(names)
-        )
+        raise InputError("dataset: expected a column of tokens, got {}; name it with tokens=", ", ".join(names))
     sentences = list(data[token_name])
     columns = {TOKEN: Column.of(word for words in sentences for word in words)}
     if tag_name is not None:
         rows = [_tags(b, row, _class_names(data, tag_name)) for b, row in enumerate(data[tag_name])]
         for b, (words, row) in enumerate(zip(sentences, rows, strict=True)):
             if len(words) != len(row):
-                raise InputError(
-                    "sentence {b}: expected {num_words} tags, one a token, got {num_row}",
-                    b=b,
-                    num_words=len(words),
-                    num_row=len(row),
-                )
+                raise InputError("sentence {}: expected {} tags, one a token, got {}", b, len(words), len(row))
         columns[TAG] = Column.of(tag for row in rows for tag in row)
     return Corpus(columns, offsets_of([len(words) for words in sentences]))
 
@@ -103,10 +91,7 @@ def _tags(b: int, row: Sequence[Any], names: Sequence[str] | None) -> list[str]:
         return [str(tag) for tag in row]
     if odd := [tag for tag in row if not 0 <= tag < len(names)]:
         raise InputError(
-            "sentence {b}: expected tags from 0 to {last}, got {got}; is it not labelled?",
-            b=b,
-            last=len(names) - 1,
-            got=odd[0],
+            "sentence {}: expected tags from 0 to {}, got {}; is it not labelled?", b, len(names) - 1, odd[0]
         )
     return [names[tag] for tag in row]
 
@@ -120,9 +105,9 @@ def _from_frame(
     group = _choose("sentence", sentence, SENTENCE_NAMES, names)
     if token_name is None or group is None:
         raise InputError(
-            "data frame: expected a column of tokens and one of sentence numbers, got {names}; name them with "
+            "data frame: expected a column of tokens and one of sentence numbers, got {}; name them with "
             "tokens= and sentence=",
-            names=", ".join(names),
+            ", ".join(names),
         )
     read = {TOKEN: token_name, **{name: name for name in columns}}
     if tag_name is not None:
@@ -137,10 +122,10 @@ def _strings(table: Table, name: str) -> Column:
     for row, value in enumerate(values):
         if value is None or value != value:
             raise InputError(
-                "data frame: expected a value in each row of {name}, got none in row {row}; where pandas took a "
+                "data frame: expected a value in each row of {}, got none in row {}; where pandas took a "
                 "word such as NA for a missing value: read_csv(..., keep_default_na=False)",
-                name=name,
-                row=row,
+                name,
+                row,
             )
     return Column.of(str(int(v)) if isinstance(v, float) and v.is_integer() else str(v) for v in values)
 
@@ -150,7 +135,7 @@ def corpus_of_frame(
 ) -> Corpus:
     """Return the corpus of a data frame with a token in each row; see `Corpus.from_pandas`."""
     if not is_frame(data):
-        raise InputError("data: expected a data frame of pandas or polars, got {data}", data=shown_value(data))
+        raise InputError("data: expected a data frame of pandas or polars, got {}", shown_value(data))
     return _from_frame(data, token, tag, sentence, columns)
 
 

@@ -67,10 +67,7 @@ def whole_sentences(blocks: Iterator[bytes], end: re.Pattern[bytes], source: str
         if waiting > LONGEST:
             what = message("a blank line") if end is BLANK_LINE else message("the end of a line")
             raise InputError(
-                "{source}: expected {what} within {longest:,} bytes, got none; this looks like no text",
-                source=source,
-                what=what,
-                longest=LONGEST,
+                "{}: expected {} within {:,} bytes, got none; this looks like no text", source, what, LONGEST
             )
     if waiting:
         yield b"".join(rest)

@@ -65,17 +65,14 @@ class ColumnFormat:
     def __post_init__(self) -> None:
         if not isinstance(self.comment, str) or any("\ud800" <= sign <= "\udfff" for sign in self.comment):
             raise InputError(
-                "comment: expected how comments begin, or an empty string, got {comment}",
-                comment=shown_value(self.comment),
+                "comment: expected how comments begin, or an empty string, got {}", shown_value(self.comment)
             )
         for switch in ("docstart", "strict"):
             check_switch(switch, getattr(self, switch))
         names = self.names
         named = isinstance(names, Sequence) and not isinstance(names, str)
         if names is not None and not (named and all(isinstance(name, str) for name in names)):
-            raise InputError(
-                "names: expected a list of the columns' names, or None, got {names}", names=shown_value(names)
-            )
+            raise InputError("names: expected a list of the columns' names, or None, got {}", shown_value(names))
         check_whole("label", self.label, optional=True, wanted=message("the number of a column, or None"))
 
     def names_for(self, source: str, columns: int) -> list[str]:
@@ -83,22 +80,13 @@ class ColumnFormat:
         if self.names is not None:
             if len(self.names) != columns:
                 named = shown(", ".join(self.names))[1:-1]
-                raise InputError(
-                    "{source}: expected {num_names} columns ({named}), got {columns}",
-                    source=source,
-                    num_names=len(self.names),
-                    named=named,
-                    columns=columns,
-                )
+                raise InputError("{}: expected {} columns ({}), got {}", source, len(self.names), named, columns)
             return list(self.names)
         names = [TOKEN, *map(str, range(1, columns))]
         if self.label is not None and columns > 1:
             if not -columns <= self.label < columns:
                 raise InputError(
-                    "{source}: expected a label column among {columns}, got {label}",
-                    source=source,
-                    columns=columns,
-                    label=shown_value(self.label),
+                    "{}: expected a label column among {}, got {}", source, columns, shown_value(self.label)
                 )
             names[self.label] = TAG
         return names
@@ -144,9 +132,7 @@ def read_columns(
     corpus = _joined(pieces)
     if corpus is None:
         raise InputError(
-            "{source}: expected sentences, got {got}",
-            source=source,
-            got=message("none") if pieces else message("an empty file"),
+            "{}: expected sentences, got {}", source, message("none") if pieces else message("an empty file")
         )
     warn_skipped(name_of(path), corpus.problems)
     return corpus
@@ -206,9 +192,7 @@ def write_columns(corpus: Corpus, path: PathLike, *, separator: str = " ") -> No
     sings O
     """
     if not isinstance(separator, str):
-        raise InputError(
-            "separator: expected a string between columns, got {separator}", separator=shown_value(separator)
-        )
+        raise InputError("separator: expected a string between columns, got {}", shown_value(separator))
     refuse_empty(corpus)
     refuse_blanks(corpus)
     with open_target(path) as stream:
@@ -223,9 +207,7 @@ def write_columns(corpus: Corpus, path: PathLike, *, separator: str = " ") -> No
 def refuse_others(corpus: object) -> None:
     """Raise where something else than a corpus is to be written."""
     if not isinstance(corpus, Corpus):
-        raise InputError(
-            "corpus: expected a Corpus to write, got {type}; see Corpus.from_sentences", type=type(corpus).__name__
-        )
+        raise InputError("corpus: expected a Corpus to write, got {}; see Corpus.from_sentences", type(corpus).__name__)
 
 
 def refuse_empty(corpus: Corpus) -> None:
@@ -234,9 +216,7 @@ def refuse_empty(corpus: Corpus) -> None:
     empty = np.flatnonzero(np.diff(corpus.offsets) == 0)
     if len(empty):
         place = corpus.place(int(empty[0]))
-        raise InputError(
-            "{place}: expected tokens to write, got an empty sentence; leave it out, or use JSON lines", place=place
-        )
+        raise InputError("{}: expected tokens to write, got an empty sentence; leave it out, or use JSON lines", place)
 
 
 def refuse_blanks(corpus: Corpus, blanks: str = " \t\n\r") -> None:
@@ -247,10 +227,7 @@ def refuse_blanks(corpus: Corpus, blanks: str = " \t\n\r") -> None:
             if unfit and len(places := np.flatnonzero(column.ids == number)):
                 b = row_of(corpus.offsets, int(places[0]))
                 raise InputError(
-                    "{place}: expected a {name} without blanks to write in a column, got {word!r}",
-                    place=corpus.place(b),
-                    name=name,
-                    word=word,
+                    "{}: expected a {} without blanks to write in a column, got {!r}", corpus.place(b), name, word
                 )
 
 
@@ -304,24 +281,18 @@ def _problem(
 ) -> str:
     where = f"{source}:{lines_before + line}"
     if got < 0:
-        return message("{where}: expected text, got a zero byte; this looks like a binary file", where=where)
+        return message("{}: expected text, got a zero byte; this looks like a binary file", where)
     text = data[begin : min(end, begin + 400)].tobytes().decode(errors="replace")
     if columns > MOST_COLUMNS:
         return message(
-            "{where}: expected up to {most_columns} columns, got {got} ({text}); this looks like raw text: "
+            "{}: expected up to {} columns, got {} ({}); this looks like raw text: "
             "read it as text, or put each token on a line",
-            where=where,
-            most_columns=MOST_COLUMNS,
-            got=got,
-            text=shown(text),
+            where,
+            MOST_COLUMNS,
+            got,
+            shown(text),
         )
-    return message(
-        "{where}: expected {columns} columns, got {got} ({text})",
-        where=where,
-        columns=columns,
-        got=got,
-        text=shown(text),
-    )
+    return message("{}: expected {} columns, got {} ({})", where, columns, got, shown(text))
 
 
 def _bad_text(source: str, data: Bytes, lines_before: int) -> BrokenLineError:

@@ -56,12 +56,12 @@ class Limit:
     def check(self, count: int) -> None:
         if count > self.most:
             raise InputError(
-                "{name}: expected packed text, got a file that unpacks to more than {most:,} bytes "
-                "({free_bytes:,} and {most_unpacked} times its size); unpack it first if that is right",
-                name=self.name,
-                most=self.most,
-                free_bytes=FREE_BYTES,
-                most_unpacked=MOST_UNPACKED,
+                "{}: expected packed text, got a file that unpacks to more than {:,} bytes "
+                "({:,} and {} times its size); unpack it first if that is right",
+                self.name,
+                self.most,
+                FREE_BYTES,
+                MOST_UNPACKED,
             )
 
 
@@ -122,9 +122,7 @@ class UnpackedZstandard(UnpackedStream):
         try:
             data = cast(bytes, self._unpacked.read(1 << 20))
         except OSError as error:
-            raise InputError(
-                "{name}: expected Zstandard, got something else ({error})", name=self._limit.name, error=error
-            ) from None
+            raise InputError("{}: expected Zstandard, got something else ({})", self._limit.name, error) from None
         self._count += len(data)
         self._limit.check(self._count)
         return data

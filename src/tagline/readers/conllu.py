@@ -32,7 +32,7 @@ def read_conllu(path: PathLike, *, tag: str = "upos", encoding: str = "utf-8", s
     [['PROPN', 'VERB']]
     """
     if not isinstance(tag, str) or tag not in ("upos", "xpos"):
-        raise InputError("tag: expected upos or xpos, got {tag}", tag=shown_value(tag))
+        raise InputError("tag: expected upos or xpos, got {}", shown_value(tag))
     name = name_of(path)
     check_switch("strict", strict)
     words: list[list[str]] = []
@@ -48,7 +48,7 @@ def read_conllu(path: PathLike, *, tag: str = "upos", encoding: str = "utf-8", s
             offsets.append(len(words))
             lines.append(start)
     if not lines and not problems:
-        raise InputError("{name}: expected sentences, got none", name=name)
+        raise InputError("{}: expected sentences, got none", name)
     warn_skipped(name, problems)
     columns = {column: Column.of(row[position] for row in words) for column, position in NAMES.items()}
     return Corpus({**columns, TAG: columns[tag]}, offsets, source=name, lines=np.array(lines), problems=problems)
@@ -75,12 +75,7 @@ def _words(name: str, sentence: list[_Line]) -> list[list[str]]:
         fields = line.split("\t")
         if len(fields) != FIELDS:
             raise InputError(
-                "{name}:{number}: expected {fields} columns split by tabs, got {num_fields} ({line})",
-                name=name,
-                number=number,
-                fields=FIELDS,
-                num_fields=len(fields),
-                line=shown(line),
+                "{}:{}: expected {} columns split by tabs, got {} ({})", name, number, FIELDS, len(fields), shown(line)
             )
         if "-" not in fields[0] and "." not in fields[0]:  # neither a range of words nor an empty node
             rows.append(fields)

@@ -57,7 +57,7 @@ class Column:
         try:
             ids = np.fromiter((numbers.setdefault(string, len(numbers)) for string in strings), np.int32)
         except TypeError as error:
-            raise InputError("column: expected a list of strings, got something else ({error})", error=error) from None
+            raise InputError("column: expected a list of strings, got something else ({})", error) from None
         return cls(tuple(numbers), ids)
 
     @classmethod
@@ -172,11 +172,11 @@ class Corpus:
         lengths = {name: len(column) for name, column in columns.items()}
         N = next(iter(lengths.values()))
         if set(lengths.values()) != {N}:
-            raise InputError("columns: expected the same number of tokens in each, got {lengths}", lengths=lengths)
+            raise InputError("columns: expected the same number of tokens in each, got {}", lengths)
         self.columns = dict(columns)
         self.offsets: IntArray = _whole_numbers("offsets", [0, N] if offsets is None else offsets)
         if not len(self.offsets) or self.offsets[0] != 0 or self.offsets[-1] != N or (np.diff(self.offsets) < 0).any():
-            raise InputError("offsets: expected to rise from 0 to {N}, got {got}…", N=N, got=self.offsets.tolist()[:5])
+            raise InputError("offsets: expected to rise from 0 to {}, got {}…", N, self.offsets.tolist()[:5])
         self.source = source
         self.lines = None if lines is None else np.asarray(lines, np.int64)
         self.texts = None if texts is None else list(texts)
@@ -189,25 +189,18 @@ class Corpus:
     ) -> Corpus:
         """Build a corpus from sentences: `Sentence`, mappings of columns, or pairs (tokens, tags)."""
         if not is_listing(sentences):
-            raise InputError("sentences: expected a list of sentences, got {type}", type=type(sentences).__name__)
+            raise InputError("sentences: expected a list of sentences, got {}", type(sentences).__name__)
         rows = [_columns_of(b, sentence) for b, sentence in enumerate(sentences)]
         names = list(rows[0]) if rows else [TOKEN]
         if not names or not all(isinstance(name, str) for name in names):
-            raise InputError("sentence 0: expected columns with names, got {names}", names=shown_value(names))
+            raise InputError("sentence 0: expected columns with names, got {}", shown_value(names))
         for b, row in enumerate(rows):
             listings = {name: values for name, values in row.items() if isinstance(values, str) or is_listing(values)}
             lengths = {name: len(values) for name, values in listings.items() if isinstance(values, Sized)}
             if len(lengths) < len(row):
-                raise InputError(
-                    "sentence {b}: expected lists of strings as columns {names}, got something else", b=b, names=names
-                )
+                raise InputError("sentence {}: expected lists of strings as columns {}, got something else", b, names)
             if list(row) != names or len(set(lengths.values())) > 1:
-                raise InputError(
-                    "sentence {b}: expected columns {names} of one length, got {lengths}",
-                    b=b,
-                    names=names,
-                    lengths=lengths,
-                )
+                raise InputError("sentence {}: expected columns {} of one length, got {}", b, names, lengths)
         columns = {name: Column.of(string for row in rows for string in row[name]) for name in names}
         return cls(columns, offsets_of([len(row[names[0]]) for row in rows]))
 
@@ -262,9 +255,7 @@ class Corpus:
         """Return a column by name, or say which there are."""
         if not isinstance(name, str) or name not in self.columns:
             names = ", ".join(self.names)
-            raise InputError(
-                "column {name}: expected one of {names}; this corpus has no other", name=shown_value(name), names=names
-            )
+            raise InputError("column {}: expected one of {}; this corpus has no other", shown_value(name), names)
         return self.columns[name]
 
     def sequences(self, name: str) -> list[list[str]]:
@@ -293,7 +284,7 @@ class Corpus:
             return self.take(range(*where.indices(len(self))))
         b = where + len(self) if where < 0 else where
         if not 0 <= b < len(self):
-            raise IndexError(message("sentence {where}: expected 0 to {last}", where=where, last=len(self) - 1))
+            raise IndexError(message("sentence {}: expected 0 to {}", where, len(self) - 1))
         first, last = int(self.offsets[b]), int(self.offsets[b + 1])
         spans = None
         if self.token_spans is not None:
@@ -376,7 +367,7 @@ def _whole_numbers(name: str, values: ArrayLike) -> IntArray:
             return array.astype(np.int64)
     except (TypeError, ValueError):
         pass
-    raise InputError("{name}: expected whole numbers, got {values}", name=name, values=shown_value(values))
+    raise InputError("{}: expected whole numbers, got {}", name, shown_value(values))
 
 
 def _columns_of(b: int, sentence: object) -> dict[str, Sequence[str]]:
@@ -387,6 +378,4 @@ def _columns_of(b: int, sentence: object) -> dict[str, Sequence[str]]:
     if isinstance(sentence, tuple) and len(sentence) == 2:
         return {TOKEN: sentence[0], TAG: sentence[1]}
     kind = type(sentence).__name__
-    raise InputError(
-        "sentence {b}: expected a Sentence, a mapping of columns or a pair (tokens, tags), got {kind}", b=b, kind=kind
-    )
+    raise InputError("sentence {}: expected a Sentence, a mapping of columns or a pair (tokens, tags), got {}", b, kind)

@@ -37,7 +37,7 @@ def counted(labels: Mapping[str, int]) -> str:
     'B-MISC (1), I-MISC (3)'
     """
     named = [f"{label} ({count})" for label, count in labels.items()]
-    more = message(" and {num_named} more", num_named=len(named) - MOST_SELDOM) if len(named) > MOST_SELDOM else ""
+    more = message(" and {} more", len(named) - MOST_SELDOM) if len(named) > MOST_SELDOM else ""
     return ", ".join(named[:MOST_SELDOM]) + more
 
 
@@ -71,51 +71,33 @@ class Description(Readable):
 
     def line(self) -> str:
         """Say in one line what there is."""
-        line = message("{sentences:,} sentences, {tokens:,} tokens", sentences=self.sentences, tokens=self.tokens)
+        line = message("{:,} sentences, {:,} tokens", self.sentences, self.tokens)
         if self.labels:
-            line = message(
-                "{line}, {count:,} labels ({scheme})",
-                line=line,
-                count=len(self.labels),
-                scheme=self.scheme or message("no tag scheme"),
-            )
-        return str(message("{place}: {error}", place=self.source, error=line) if self.source else line)
+            line = message("{}, {:,} labels ({})", line, len(self.labels), self.scheme or message("no tag scheme"))
+        return str(message("{}: {}", self.source, line) if self.source else line)
 
     def text(self) -> str:
         """Return the description as lines for people."""
         lines: list[str] = [
-            message("source     {source}", source=self.source or "-"),
-            message("sentences  {sentences:,}", sentences=self.sentences),
+            message("source     {}", self.source or "-"),
+            message("sentences  {:,}", self.sentences),
+            message("tokens     {:,} ({:,} distinct)", self.tokens, self.distinct_tokens),
+            message("columns    {}", ", ".join(self.columns)),
             message(
-                "tokens     {tokens:,} ({distinct_tokens:,} distinct)",
-                tokens=self.tokens,
-                distinct_tokens=self.distinct_tokens,
-            ),
-            message("columns    {columns}", columns=", ".join(self.columns)),
-            message(
-                "length     {mean_length:.1f} on average, longest {longest} ({longest_place})",
-                mean_length=self.mean_length,
-                longest=self.longest,
-                longest_place=self.longest_place,
+                "length     {:.1f} on average, longest {} ({})", self.mean_length, self.longest, self.longest_place
             ),
         ]
         if self.labels:
-            lines.append(
-                message("scheme     {scheme}: {reason}", scheme=self.scheme or message("none"), reason=self.reason)
-            )
-            lines.append(message("labels     {num_labels}", num_labels=len(self.labels)))
+            lines.append(message("scheme     {}: {}", self.scheme or message("none"), self.reason))
+            lines.append(message("labels     {}", len(self.labels)))
             lines += [f"  {count:>9,}  {label}" for label, count in self.labels.items()]
             if seldom := seldom_labels(self.labels):
-                lines.append(message("seldom     fewer than {few} times: {counted}", few=FEW, counted=counted(seldom)))
+                lines.append(message("seldom     fewer than {} times: {}", FEW, counted(seldom)))
         if set(self.entities) == {""}:  # of segmented text, whose words have no types
             words = self.entities[""]
-            lines.append(
-                message(
-                    "words      {words:,}, {tokens:.2f} characters on average", words=words, tokens=self.tokens / words
-                )
-            )
+            lines.append(message("words      {:,}, {:.2f} characters on average", words, self.tokens / words))
         elif self.entities:
-            lines.append(message("entities   {entities:,}", entities=sum(self.entities.values())))
+            lines.append(message("entities   {:,}", sum(self.entities.values())))
             lines += [f"  {count:>9,}  {label}" for label, count in self.entities.items()]
         return "\n".join(lines)
 

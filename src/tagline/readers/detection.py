@@ -53,12 +53,12 @@ class Stray:
     def problem(self) -> str:
         """What is wrong, in words."""
         if self.count == 1:
-            return message("{tag!r} is no tag of {scheme}, and all others are", tag=self.tag, scheme=self.scheme.name)
+            return message("{!r} is no tag of {}, and all others are", self.tag, self.scheme.name)
         return message(
-            "{tag!r} is no tag of {scheme}, nor are the tags of {count} more tokens, and all others are",
-            tag=self.tag,
-            scheme=self.scheme.name,
-            count=self.count - 1,
+            "{!r} is no tag of {}, nor are the tags of {} more tokens, and all others are",
+            self.tag,
+            self.scheme.name,
+            self.count - 1,
         )
 
 
@@ -141,12 +141,12 @@ def detect_counted(used: dict[str, int], violations_of: Callable[[str], int]) ->
         return Detection(None, message("there are no tags"), {}, {})
     strange = [tag for tag in used if not _TAG.fullmatch(tag)]
     if strange:
-        reason = message("{tag!r} is of no scheme (expected a letter, or a letter, - or _, and a type)", tag=strange[0])
+        reason = message("{!r} is of no scheme (expected a letter, or a letter, - or _, and a type)", strange[0])
         if len(strange) > 1:
             reason = message(
-                "{tag!r} and {count} other tags are of no scheme (expected a letter, or a letter, - or _, and a type)",
-                tag=strange[0],
-                count=len(strange) - 1,
+                "{!r} and {} other tags are of no scheme (expected a letter, or a letter, - or _, and a type)",
+                strange[0],
+                len(strange) - 1,
             )
         return Detection(None, reason, {}, {})
     letters: dict[str, int] = {}
@@ -172,36 +172,27 @@ def _fits(name: str, used: list[str]) -> bool:
 def _decide(letters: dict[str, int], violations: dict[str, int], tagged: int) -> Detection:
     used = ", ".join(sorted(letters))
     if not violations:
-        reason = message(
-            "the letters {used} are not those of one scheme, or tags with and without types are mixed", used=used
-        )
+        reason = message("the letters {} are not those of one scheme, or tags with and without types are mixed", used)
         return Detection(None, reason, letters, violations)
     fewest = min(violations.values())
     best, *others = [name for name, count in violations.items() if count == fewest]
     if fewest:
         reason = message(
-            "the letters are {letters}, and {best} has the fewest violations: {fewest}, with {tagged} tags other "
-            "than O",
-            letters=used,
-            best=best,
-            fewest=fewest,
-            tagged=tagged,
+            "the letters are {}, and {} has the fewest violations: {}, with {} tags other than O",
+            used,
+            best,
+            fewest,
+            tagged,
         )
     else:
-        reason = message(
-            "the letters are {letters}, and no sentence breaks the rules of {best}", letters=used, best=best
-        )
+        reason = message("the letters are {}, and no sentence breaks the rules of {}", used, best)
         worse: str = ""
         for name, count in violations.items():
             if count:
-                known = message("{count} of {name}", count=count, name=name)
-                worse = message("{worse}, {known}", worse=worse, known=known) if worse else known
+                known = message("{} of {}", count, name)
+                worse = message("{}, {}", worse, known) if worse else known
         if worse:
-            reason = message("{reason} (violations: {worse})", reason=reason, worse=worse)
+            reason = message("{} (violations: {})", reason, worse)
     if others:
-        reason = message(
-            "{reason}; ambiguous: {others} would fit as well, the strictest is taken",
-            reason=reason,
-            others=", ".join(others),
-        )
+        reason = message("{}; ambiguous: {} would fit as well, the strictest is taken", reason, ", ".join(others))
     return Detection(SCHEMES[best], reason, letters, violations, tuple(others))

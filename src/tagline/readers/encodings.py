@@ -47,7 +47,7 @@ def guess(data: bytes) -> str:
 def tell(name: str, encoding: str) -> None:
     """Say in the log how a text is read, where that is not the usual way."""
     if encoding != UTF8:
-        logger.info(message("{name}: read as {encoding}", name=name, encoding=encoding))
+        logger.info(message("{}: read as {}", name, encoding))
 
 
 def _decodes(data: bytes, encoding: str) -> bool:

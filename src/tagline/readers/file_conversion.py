@@ -67,8 +67,6 @@ def _source_scheme(corpus: Corpus, name: str | None, column: str) -> tuple[Schem
         return scheme(name), []
     detection = detect(corpus, column=column)
     if detection.scheme is None:
-        where = message("{place}, column {column}", place=corpus.source or "<text>", column=column)
-        raise InputError(
-            "{where}: expected tags of a scheme, got others: {reason}", where=where, reason=detection.reason
-        )
+        where = message("{}, column {}", corpus.source or "<text>", column)
+        raise InputError("{}: expected tags of a scheme, got others: {}", where, detection.reason)
     return detection.scheme, [f"source scheme {detection.scheme.name}: {detection.reason}"]

@@ -70,15 +70,15 @@ def read_jsonl(
         if unread and not warned:
             warned = True
             warn_of_data(
-                '{name}:{number}: the key "{unread}" is not read, and the sentence gets no tags. These are read '
+                '{}:{}: the key "{}" is not read, and the sentence gets no tags. These are read '
                 'from "tags" beside "tokens", one a token, or from "spans" beside "text", each [start, end, '
                 "label] in characters: rename the key",
-                name=name,
-                number=number,
-                unread=unread,
+                name,
+                number,
+                unread,
             )
     if not rows.lines and not problems:
-        raise InputError("{name}: expected sentences, got an empty file", name=name)
+        raise InputError("{}: expected sentences, got an empty file", name)
     warn_skipped(name, problems)
     return rows.corpus(name, problems)
 
@@ -93,22 +93,14 @@ def parse_json(place: str, line: str) -> Any:
             json.dumps(item, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         raise InputError(
-            "{place}: expected JSON, got {line} ({msg} at character {pos})",
-            place=place,
-            line=shown(line),
-            msg=error.msg,
-            pos=error.pos,
+            "{}: expected JSON, got {} ({} at character {})", place, shown(line), error.msg, error.pos
         ) from None
     except UnicodeEncodeError as error:
         got = error.object[error.start : error.start + 1]
-        raise InputError(
-            "{place}: expected Unicode text, got {got!r}, a lone surrogate; mend the line", place=place, got=got
-        ) from None
+        raise InputError("{}: expected Unicode text, got {!r}, a lone surrogate; mend the line", place, got) from None
     except (ValueError, RecursionError):
         problem = message("numbers of too many digits, or lists that are nested too deeply")
-        raise InputError(
-            "{place}: expected JSON, got {line} ({problem})", place=place, line=shown(line), problem=problem
-        ) from None
+        raise InputError("{}: expected JSON, got {} ({})", place, shown(line), problem) from None
     return item
 
 
@@ -163,12 +155,12 @@ class _SentenceColumns:
             columns[TAG] = self.tags.column()
         elif self.tagged:
             warn_of_data(
-                "{source}:{bare}: this sentence has no tags, so those of {tagged} of {count} sentences are left "
+                "{}:{}: this sentence has no tags, so those of {} of {} sentences are left "
                 "out; give it tags, or remove its line",
-                source=source,
-                bare=self.bare,
-                tagged=self.tagged,
-                count=count,
+                source,
+                self.bare,
+                self.tagged,
+                count,
             )
         known = len(self.texts) == count
         return Corpus(
@@ -213,15 +205,10 @@ def _row(place: str, line: str, tokenizer: str, scheme: str) -> _Row:
         tags = item.get("tags")
         if tags is not None and (not _is_strings(tags) or len(tags) != len(item["tokens"])):
             raise InputError(
-                "{place}: expected {num_tokens} tags, one a token, got {tags}",
-                place=place,
-                num_tokens=len(item["tokens"]),
-                tags=shown(json.dumps(tags)),
+                "{}: expected {} tags, one a token, got {}", place, len(item["tokens"]), shown(json.dumps(tags))
             )
         return item["tokens"], tags, None, [], None if tags is not None else _unread(item)
-    raise InputError(
-        '{place}: expected {{"tokens": [...]}} or {{"text": "..."}}, got {line}', place=place, line=shown(line)
-    )
+    raise InputError('{}: expected {{"tokens": [...]}} or {{"text": "..."}}, got {}', place, shown(line))
 
 
 def _unread(item: Mapping[str, Any]) -> str | None:
@@ -263,15 +250,14 @@ def _token_spans(place: str, text: str, tokens: list[tuple[int, int]], spans: An
         except (KeyError, TypeError, ValueError):
             inside = False
         if not inside:
-            wanted = message("spans [start, end, label] within {num_text} characters", num_text=len(text))
-            raise InputError("{place}: expected {wanted}, got {span!r:.60}", place=place, wanted=wanted, span=span)
+            wanted = message("spans [start, end, label] within {} characters", len(text))
+            raise InputError("{}: expected {}, got {!r:.60}", place, wanted, span)
         if start not in starts or end not in ends:
             raise InputError(
-                "{place}: expected a span of whole tokens, got {span!r} ({text}); use another tokenizer, such as "
-                '"characters"',
-                place=place,
-                span=span,
-                text=shown(text[start:end]),
+                '{}: expected a span of whole tokens, got {!r} ({}); use another tokenizer, such as "characters"',
+                place,
+                span,
+                shown(text[start:end]),
             )
         token_spans.append((starts[start], ends[end], label))
     return token_spans
@@ -294,7 +280,7 @@ def write_jsonl(corpus: Corpus, path: PathLike, *, form: str = "tokens", scheme:
     """
     refuse_others(corpus)
     if not isinstance(form, str) or form not in ("tokens", "spans"):
-        raise InputError("form: expected tokens or spans, got {form}", form=shown_value(form))
+        raise InputError("form: expected tokens or spans, got {}", shown_value(form))
     if form == "spans" and (corpus.texts is None or corpus.token_spans is None):
         raise InputError('form "spans": expected a corpus with texts, got one of tokens alone; write form "tokens"')
     with open_target(path) as stream:

@@ -87,9 +87,7 @@ class ParquetLines(UnpackedStream):
 
     def _broken(self, error: Exception) -> InputError:
         facts = str(error).partition("\n")[0]
-        return InputError(
-            "{name}: expected a Parquet file, got something else ({facts:.200})", name=self._name, facts=facts
-        )
+        return InputError("{}: expected a Parquet file, got something else ({:.200})", self._name, facts)
 
     def _more(self) -> bytes:
         return next(self._lines, b"")

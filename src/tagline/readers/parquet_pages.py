@@ -55,7 +55,7 @@ def sizes_of(file: int, column: dict[int, Any]) -> tuple[int, int]:
         page: dict[int, Any] = next((header[field] for field in PAGES if isinstance(header.get(field), dict)), {})
         counts = [header.get(SIZE, -1), header.get(PACKED_SIZE, -1), page.get(VALUES, 0)]
         if any(not isinstance(count, int) or count < 0 for count in counts):
-            raise BrokenPageError(message("a page at byte {at} without its sizes", at=at))
+            raise BrokenPageError(message("a page at byte {} without its sizes", at))
         size += counts[0]
         values += 0 if PAGES[1] in header else counts[2]  # those of a dictionary are counted by their bytes
         at += length + counts[1]
@@ -72,7 +72,7 @@ def _header(file: int, at: int) -> tuple[dict[int, Any], int]:
             return reader.struct(), reader.at
         except IndexError:
             if len(data) < length or length >= LONGEST_HEAD:
-                raise BrokenPageError(message("no header of a page at byte {at}", at=at)) from None
+                raise BrokenPageError(message("no header of a page at byte {}", at)) from None
             length *= 16
 
 
@@ -109,7 +109,7 @@ class _ThriftReader:
             return [self._byte() if inner in (1, 2) else self._value(inner, depth + 1) for _ in range(count)]
         if kind == 12 and depth < MOST_NESTED:
             return self.struct(depth + 1)
-        raise BrokenPageError(message("a page with a field of type {kind}", kind=kind))
+        raise BrokenPageError(message("a page with a field of type {}", kind))
 
     def _byte(self) -> int:
         self.at += 1

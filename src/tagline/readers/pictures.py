@@ -77,9 +77,7 @@ def picture_of_sentence(sentence: Sentence) -> Picture:
     """Show one sentence."""
     short = _shortened(sentence)
     rest = len(sentence) - len(short)
-    return Picture(
-        tuple(pieces_of([short], [short.tags])), note=message("… {rest:,} more tokens", rest=rest) if rest else ""
-    )
+    return Picture(tuple(pieces_of([short], [short.tags])), note=message("… {:,} more tokens", rest) if rest else "")
 
 
 def _shortened(sentence: Sentence) -> Sentence:

@@ -41,10 +41,10 @@ def corpus_of_texts(
     """
     held: list[Any] = list(texts) if is_listing(texts) else [texts]
     if not is_listing(texts) or not all(isinstance(text, str) for text in held):
-        raise InputError("texts: expected a list of strings, got {texts}", texts=shown_value(texts))
+        raise InputError("texts: expected a list of strings, got {}", shown_value(texts))
     cut = Tokenizer(tokenizer) if isinstance(tokenizer, str) else tokenizer
     if not callable(cut):
-        raise InputError("tokenizer: expected a name or a function, got {tokenizer}", tokenizer=shown_value(tokenizer))
+        raise InputError("tokenizer: expected a name or a function, got {}", shown_value(tokenizer))
     cut_texts = cut.cut(held) if isinstance(cut, Tokenizer) else cut_by_function(held, cut)
     if lines is None and source:
         lines = range(1, len(held) + 1)
@@ -89,7 +89,5 @@ def write_text(corpus: Corpus, path: PathLike) -> None:
         for sentence in corpus:
             line = " ".join(sentence.tokens) if sentence.text is None else sentence.text
             if "\n" in line:
-                raise InputError(
-                    "{place}: expected a text of one line, got one with a line break", place=sentence.place
-                )
+                raise InputError("{}: expected a text of one line, got one with a line break", sentence.place)
             stream.write(line.encode() + b"\n")

@@ -82,17 +82,12 @@ class Scheme:
         """
         role, kind = self.role_and_type(tag)
         if role == MISFIT:
-            raise InputError("{where}: {expectation}", where=where, expectation=self.expectation(tag))
+            raise InputError("{}: {}", where, self.expectation(tag))
         return tag[0], kind
 
     def expectation(self, tag: str) -> str:
         """Say what a tag should have been."""
-        return message(
-            "expected a tag of {name} ({pattern}), got {tag}",
-            name=self.name,
-            pattern=self.pattern,
-            tag=shown_value(tag),
-        )
+        return message("expected a tag of {} ({}), got {}", self.name, self.pattern, shown_value(tag))
 
     def role_and_type(self, tag: str) -> tuple[int, str]:
         """Return role and type of a tag; the role of a tag that is not of this scheme is `MISFIT`."""
@@ -140,7 +135,7 @@ def scheme(name: str | Scheme) -> Scheme:
     entry = _BY_UPPER_NAME.get(name.upper()) if isinstance(name, str) else None
     if entry is None:
         names = ", ".join([*SCHEMES, *(f"{alias} (= {target})" for alias, target in ALIASES.items())])
-        raise InputError("scheme: expected one of {names}, got {name}", names=names, name=shown_value(name))
+        raise InputError("scheme: expected one of {}, got {}", names, shown_value(name))
     return entry
 
 
@@ -199,7 +194,7 @@ def legal(labels: Sequence[str], name: str | Scheme) -> Rules:
     """
     tag_scheme = scheme(name)
     if not isinstance(labels, Sequence) or not all(isinstance(label, str) for label in labels):
-        raise InputError("labels: expected a list of tags, got {labels}", labels=shown_value(labels))
+        raise InputError("labels: expected a list of tags, got {}", shown_value(labels))
     codes = tag_codes(labels, tag_scheme)
     for number in np.flatnonzero(codes.roles == MISFIT).tolist():
         tag_scheme.parse(labels[number], f"labels[{number}]")  # which says what it should have been

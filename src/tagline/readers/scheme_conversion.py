@@ -65,15 +65,15 @@ def _written(tagged: Tagged, spans: SpanArray, source: Scheme, target: Scheme) -
     losses: list[str] = []
     merged = int(touching(spans).sum())
     if target.family == "IO" and merged:
-        losses.append(message("{merged} spans merge with the one of their type before them", merged=merged))
+        losses.append(message("{} spans merge with the one of their type before them", merged))
     long = int((spans.end - spans.start > 1).sum())
     if source.family == "IO" != target.family and long:
-        losses.append(message("{long} spans of several tokens may each have been several spans of one type", long=long))
+        losses.append(message("{} spans of several tokens may each have been several spans of one type", long))
     if not target.typed:
         spans = _as_words(spans, tagged.offsets, losses)
     if losses:
         shown = "; ".join(losses)
-        text = message("{source} to {target} is lossy: {losses}", source=source.name, target=target.name, losses=shown)
+        text = message("{} to {} is lossy: {}", source.name, target.name, shown)
         warnings.warn(text, LossyConversionWarning, stacklevel=3)
     return write_tags(spans, tagged.offsets, target, separator_of(tagged.column))
 
@@ -82,7 +82,7 @@ def _as_words(spans: SpanArray, offsets: IntArray, losses: list[str]) -> SpanArr
     """Drop the types; make each token outside all spans a word of its own."""
     typed = int(sum((spans.numbered([name]) == 0).sum() for name in spans.labels if name))
     if typed:
-        losses.append(message("{typed} spans lose their type", typed=typed))
+        losses.append(message("{} spans lose their type", typed))
     base = offsets[spans.sentence]
     first, end = base + spans.start, base + spans.end
     depth = np.zeros(int(offsets[-1]) + 1, np.int64)
@@ -90,7 +90,7 @@ def _as_words(spans: SpanArray, offsets: IntArray, losses: list[str]) -> SpanArr
     np.add.at(depth, end, -1)
     outside = np.flatnonzero(np.cumsum(depth)[:-1] == 0)
     if len(outside):
-        losses.append(message("{num_outside} tokens outside become words of their own", num_outside=len(outside)))
+        losses.append(message("{} tokens outside become words of their own", len(outside)))
     first, end = np.append(first, outside), np.append(end, outside + 1)
     order = np.argsort(first)
     first, end = first[order], end[order]

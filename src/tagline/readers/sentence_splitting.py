@@ -61,7 +61,7 @@ def split_sentences(text: str, *, newlines: bool = True) -> list[tuple[int, int]
     ['Dr. Smith paid $3.50.', '"Really?" he asked.', '他走了。', '她没走。']
     """
     if not isinstance(text, str):
-        raise InputError("text: expected a string, got {text}", text=shown_value(text))
+        raise InputError("text: expected a string, got {}", shown_value(text))
     spans: list[tuple[int, int]] = []
     start = at = 0
     while sign := _SIGN.search(text, at):

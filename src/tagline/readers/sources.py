@@ -51,7 +51,7 @@ def checked_path(path: PathLike) -> str:
     """Return a path as a string, or say that it is none."""
     proper = isinstance(path, str | os.PathLike) and isinstance(text := os.fspath(path), str) and "\0" not in text
     if not proper or len(text) > LONGEST_PATH:
-        raise InputError("path: expected the name of a file, or - for a stream, got {path}", path=shown_value(path))
+        raise InputError("path: expected the name of a file, or - for a stream, got {}", shown_value(path))
     return text
 
 
@@ -72,7 +72,7 @@ def files_named(names: Sequence[str]) -> list[str]:
         else:
             found = [name]  # its reader says that it is not there
         if not found:
-            raise InputError("{name}: expected files, got none; check the folder or the pattern", name=name)
+            raise InputError("{}: expected files, got none; check the folder or the pattern", name)
         paths += found
     return paths
 
@@ -87,16 +87,16 @@ def open_source(path: PathLike) -> Iterator[IO[bytes]]:
         yield sys.stdin.buffer
         return
     if Path(path).is_dir():
-        raise InputError("{name}: expected a file, got a folder", name=name)
+        raise InputError("{}: expected a file, got a folder", name)
     try:
         with open_packed(path) as stream:
             yield stream
     except FileNotFoundError:
-        raise InputError("{name}: expected a file, got none of that name; check the path", name=name) from None
+        raise InputError("{}: expected a file, got none of that name; check the path", name) from None
     except PermissionError:
-        raise InputError("{name}: expected a readable file, got one without permission", name=name) from None
+        raise InputError("{}: expected a readable file, got one without permission", name) from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError("{name}: expected gzip, got something else ({error})", name=name, error=error) from None
+        raise InputError("{}: expected gzip, got something else ({})", name, error) from None
 
 
 def read_bytes(path: PathLike, encoding: str = "utf-8") -> Bytes:
@@ -127,11 +127,11 @@ def whole_check(stream: IO[bytes], path: PathLike) -> Callable[[int], None]:
     def check(count: int) -> None:
         if count < status.st_size:
             raise InputError(
-                "{path}: expected {st_size} bytes, as there were at first, got {count}; the file was cut short "
+                "{}: expected {} bytes, as there were at first, got {}; the file was cut short "
                 "while it was read: read it again when nobody writes it",
-                path=name_of(path),
-                st_size=status.st_size,
-                count=count,
+                name_of(path),
+                status.st_size,
+                count,
             )
 
     return check
@@ -173,11 +173,10 @@ class Recoder:
             raise wrong_encoding(self.name, error, self.encoding, self.lines, before) from None
         except UnicodeError as error:  # no byte order mark
             raise InputError(
-                "{name}:1: expected {encoding} text, got something else ({error}); name the right encoding, such "
-                "as {encoding}-le",
-                name=self.name,
-                encoding=self.encoding,
-                error=error,
+                "{0}:1: expected {1} text, got something else ({2}); name the right encoding, such as {1}-le",
+                self.name,
+                self.encoding,
+                error,
             ) from None
         lines = self.lines
         self.lines += text.count("\n")
@@ -186,10 +185,10 @@ class Recoder:
             return text.encode()
         except UnicodeEncodeError as error:  # UTF-7 and escapes can write half a pair
             raise InputError(
-                "{name}:{lines}: expected Unicode text, got {got!r}, a lone surrogate; mend the text",
-                name=self.name,
-                lines=lines + text.count(chr(10), 0, error.start) + 1,
-                got=text[error.start],
+                "{}:{}: expected Unicode text, got {!r}, a lone surrogate; mend the text",
+                self.name,
+                lines + text.count(chr(10), 0, error.start) + 1,
+                text[error.start],
             ) from None
 
     def _decide(self, data: bytes) -> None:
@@ -208,12 +207,10 @@ def _decoder_of(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
     try:
         codec = codecs.lookup(encoding)
     except (LookupError, TypeError, ValueError):  # unknown, no string, a NUL in it
-        raise InputError(
-            "encoding: expected a name that Python knows, got {encoding}", encoding=shown_value(encoding)
-        ) from None
+        raise InputError("encoding: expected a name that Python knows, got {}", shown_value(encoding)) from None
     if codec.name in NO_TEXTS or not codec._is_text_encoding or codec.incrementaldecoder is None:
         got = shown_value(encoding)
-        raise InputError("encoding: expected one of texts, such as utf-8, gb18030 or latin-1, got {got}", got=got)
+        raise InputError("encoding: expected one of texts, such as utf-8, gb18030 or latin-1, got {}", got)
     return codec.incrementaldecoder
 
 
@@ -230,13 +227,12 @@ def wrong_encoding(
     line = lines_before + data.count(b"\n", 0, start) + 1
     byte = data[start] if start < len(data) else 0
     return InputError(
-        "{name}:{line}: expected {encoding} text, got byte {byte:#04x} at offset {bytes_before}; name the right "
-        "encoding",
-        name=name,
-        line=line,
-        encoding=encoding,
-        byte=byte,
-        bytes_before=bytes_before + start,
+        "{}:{}: expected {} text, got byte {:#04x} at offset {}; name the right encoding",
+        name,
+        line,
+        encoding,
+        byte,
+        bytes_before + start,
     )
 
 
@@ -249,12 +245,12 @@ def bad_utf8(name: str, data: Bytes, first_line: int = 1) -> InputError:
         line = text.count(b"\n", 0, error.start) + first_line
         column = error.start - text.rfind(b"\n", 0, error.start)
         return InputError(
-            "{name}:{line}: expected UTF-8, got byte {text:#04x} at byte {column} of the line; name the right "
+            "{}:{}: expected UTF-8, got byte {:#04x} at byte {} of the line; name the right "
             "encoding, such as encoding='gb18030'",
-            name=name,
-            line=line,
-            text=text[error.start],
-            column=column,
+            name,
+            line,
+            text[error.start],
+            column,
         )
     raise AssertionError("bad_utf8 is called for bytes that are not UTF-8")
 
@@ -264,14 +260,12 @@ def open_target(path: PathLike) -> Iterator[IO[bytes]]:
     """Open for writing bytes; the file appears whole at the end, or not at all. A name in ``.gz`` is packed."""
     name = checked_path(path)
     if name.endswith((ZSTD, PARQUET)):
-        raise InputError(
-            "{name}: expected a plain file or .gz to write, got another ending; these are only read", name=name
-        )
+        raise InputError("{}: expected a plain file or .gz to write, got another ending; these are only read", name)
     try:
         if name == "-":
             name = message("standard output")
             if sys.stdout is None:
-                raise InputError("{name}: expected a place to write to, got a closed stream; name a file", name=name)
+                raise InputError("{}: expected a place to write to, got a closed stream; name a file", name)
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
             return
@@ -282,37 +276,25 @@ def open_target(path: PathLike) -> Iterator[IO[bytes]]:
             else:
                 yield stream
     except FileNotFoundError:
-        raise InputError("{name}: expected an existing folder to write into, got none", name=name) from None
+        raise InputError("{}: expected an existing folder to write into, got none", name) from None
     except UnicodeEncodeError as error:
         around = error.object[max(error.start - 20, 0) : error.end + 20]
         raise InputError(
-            "{name}: expected Unicode text to write, got {got!r}, a lone surrogate, in {around!r}; mend the text",
-            name=name,
-            got=error.object[error.start],
-            around=around,
+            "{}: expected Unicode text to write, got {!r}, a lone surrogate, in {!r}; mend the text",
+            name,
+            error.object[error.start],
+            around,
         ) from None
     except IsADirectoryError:
-        raise InputError("{name}: expected a file to write, got a folder; name a file in it", name=name) from None
+        raise InputError("{}: expected a file to write, got a folder; name a file in it", name) from None
     except OSError as error:
         if error.errno not in REMEDIES:  # a reader that has seen enough, say
             raise
         remedy = REMEDIES[error.errno]
-        raise StorageError(
-            "{name}: expected a place to write to, got: {strerror}; {remedy}",
-            name=name,
-            strerror=error.strerror,
-            remedy=remedy,
-        ) from error
+        raise StorageError("{}: expected a place to write to, got: {}; {}", name, error.strerror, remedy) from error
 
 
 def warn_skipped(name: str, problems: Sequence[str]) -> None:
     """Say in the log how many broken sentences were left out, and what was wrong with the first."""
     if problems:
-        logger.warning(
-            message(
-                "{name}: skipped {count} broken sentences; the first: {problem}",
-                name=name,
-                count=len(problems),
-                problem=problems[0],
-            )
-        )
+        logger.warning(message("{}: skipped {} broken sentences; the first: {}", name, len(problems), problems[0]))

@@ -127,11 +127,7 @@ def find_spans(tags: Column, offsets: IntArray, rule: str) -> SpanArray:
 def _checked(offsets: IntArray, num_tokens: int) -> IntArray:
     rows = np.asarray(offsets, np.int64)
     if rows.ndim != 1 or not len(rows) or rows[0] != 0 or rows[-1] != num_tokens or (np.diff(rows) < 0).any():
-        raise InputError(
-            "offsets: expected to rise from 0 to {num_tokens}, got {rows!s:.60}",
-            num_tokens=num_tokens,
-            rows=rows.tolist(),
-        )
+        raise InputError("offsets: expected to rise from 0 to {}, got {!s:.60}", num_tokens, rows.tolist())
     return rows
 
 
@@ -187,14 +183,13 @@ def _refuse_misfits(tags: Column, offsets: IntArray, roles: NDArray[np.int8], ta
         n = int(wrong[0])
         b = row_of(offsets, n)
         tag = tags.vocabulary[tags.ids[n]]
-        others = message(" (and {last} more)", last=len(wrong) - 1) if len(wrong) > 1 else ""
+        others = message(" (and {} more)", len(wrong) - 1) if len(wrong) > 1 else ""
         raise InputError(
-            "sentence {b}, token {n}: {expectation}{others}; tags without spans, such as parts of speech, are "
-            "scored token by token",
-            b=b,
-            n=n - offsets[b],
-            expectation=tag_scheme.expectation(tag),
-            others=others,
+            "sentence {}, token {}: {}{}; tags without spans, such as parts of speech, are scored token by token",
+            b,
+            n - offsets[b],
+            tag_scheme.expectation(tag),
+            others,
         )
 
 
@@ -232,9 +227,7 @@ STRICT_PATTERNS = {
 def _reading(rule: str) -> _Reading:
     name, _, scheme_name = rule.partition(":") if isinstance(rule, str) else ("", "", "")
     if name not in ("conlleval", "strict") or (name == "strict" and not scheme_name) or rule == "conlleval:":
-        raise InputError(
-            "rule: expected conlleval, conlleval:<scheme> or strict:<scheme>, got {rule}", rule=shown_value(rule)
-        )
+        raise InputError("rule: expected conlleval, conlleval:<scheme> or strict:<scheme>, got {}", shown_value(rule))
     tag_scheme = scheme(scheme_name) if scheme_name else _CONLLEVAL
     if name == "strict":
         begins, inside, stops = (pairs(*patterns).ravel() for patterns in STRICT_PATTERNS[tag_scheme.family])

@@ -130,31 +130,24 @@ def _looked_at(
     look = look_at([line for line in lines if not _is_left_out(line, form)], form.by_character, form.columns)
     if look.form == UNCLEAR or (look.form == TEXT and form.columns > 1):
         raise InputError(
-            "{name}:1: expected a token a line, got {lines}, which may be text; {remedy}",
-            name=name,
-            lines=shown(lines[0].strip()),
-            remedy=message("say --format text (a sentence a line) or --format columns (a token a line)")
+            "{}:1: expected a token a line, got {}, which may be text; {}",
+            name,
+            shown(lines[0].strip()),
+            message("say --format text (a sentence a line) or --format columns (a token a line)")
             if form.columns == 1
             else message(
-                "the model looks at {columns} columns of each token: say --format columns if these are such",
-                columns=form.columns,
+                "the model looks at {} columns of each token: say --format columns if these are such", form.columns
             ),
         )
     if look.form != TEXT:
         if notice is not None and not look.sure:
             notice(
-                message(
-                    "{name}: read as columns, a token a line; say --format text where each line is a sentence",
-                    name=name,
-                )
+                message("{}: read as columns, a token a line; say --format text where each line is a sentence", name)
             )
         return form, rest
     if notice is not None:
         notice(
-            message(
-                "{name}: read as raw text, a sentence a line; say --format columns where each line is a token",
-                name=name,
-            )
+            message("{}: read as raw text, a sentence a line; say --format columns where each line is a token", name)
         )
     return replace(form, form="text"), rest
 
@@ -256,9 +249,7 @@ def _object(place: str, line: str) -> dict[str, Any]:
         tokens = item.get("tokens")
         if _has_text(item) or (isinstance(tokens, list) and all(isinstance(token, str) for token in tokens)):
             return item
-    raise InputError(
-        '{place}: expected {{"tokens": [...]}} or {{"text": "..."}}, got {line}', place=place, line=shown(line)
-    )
+    raise InputError('{}: expected {{"tokens": [...]}} or {{"text": "..."}}, got {}', place, shown(line))
 
 
 def _has_text(item: Mapping[str, Any]) -> bool:

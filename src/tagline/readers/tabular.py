@@ -43,9 +43,7 @@ class Table:
     def __init__(self, names: Sequence[str], get: Callable[[str], Any], length: int, source: str = "X") -> None:
         self.names, self._get, self._length, self.source = tuple(names), get, length, source
         if twice := next((name for name in self.names if self.names.count(name) > 1), None):
-            raise InputError(
-                "{source}: expected columns of different names, got {twice!r} twice", source=source, twice=twice
-            )
+            raise InputError("{}: expected columns of different names, got {!r} twice", source, twice)
 
     @classmethod
     def of(cls, columns: Mapping[str, Sequence[Any]], source: str = "X") -> Table:
@@ -64,12 +62,7 @@ class Table:
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self.names:
-            raise InputError(
-                "{source}: expected a column {name!r}, got {names}",
-                source=self.source,
-                name=name,
-                names=", ".join(self.names),
-            )
+            raise InputError("{}: expected a column {!r}, got {}", self.source, name, ", ".join(self.names))
         return values_of(self._get(name))
 
     def numbers(self, name: str) -> NDArray[np.float64]:
@@ -78,10 +71,10 @@ class Table:
         if column.dtype != np.float64:
             got = next(value for value in column if value is not None)
             raise InputError(
-                "{source}: expected columns of numbers, got {name!r} with {got}; leave it out, or name it as groups",
-                source=self.source,
-                name=name,
-                got=shown_value(got),
+                "{}: expected columns of numbers, got {!r} with {}; leave it out, or name it as groups",
+                self.source,
+                name,
+                shown_value(got),
             )
         return column
 
@@ -117,7 +110,7 @@ def values_of(column: Any) -> NDArray[Any]:
     else:
         values = column if isinstance(column, np.ndarray) else _objects(list(column))
     if values.ndim != 1:
-        raise InputError("column: expected one value a row, got shape {shape}", shape=list(values.shape))
+        raise InputError("column: expected one value a row, got shape {}", list(values.shape))
     if values.dtype.kind in "fiub":
         return values.astype(np.float64)
     lost = _lost(column, values)
@@ -152,15 +145,15 @@ def groups_of(keys: Any, name: str = "groups") -> IntArray:
     values = column.tolist()
     for row, key in enumerate(values):
         if key is None or key != key:
-            raise InputError("{name}: expected a sentence for each row, got none in row {row}", name=name, row=row)
+            raise InputError("{}: expected a sentence for each row, got none in row {}", name, row)
     runs = [(key, sum(1 for _ in run)) for key, run in groupby(values)]
     if len({key for key, _ in runs}) < len(runs):
         seen: set[Any] = set()
         again = next(key for key, _ in runs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise InputError(
-            "{name}: expected the rows of a sentence side by side, got {again} in several places; sort the rows by it",
-            name=name,
-            again=_shown(again),
+            "{}: expected the rows of a sentence side by side, got {} in several places; sort the rows by it",
+            name,
+            _shown(again),
         )
     return np.array([count for _, count in runs], np.int64)
 
@@ -214,33 +207,22 @@ def read_rows(path: PathLike, *, encoding: str = "utf-8", form: str | None = Non
     place, text = name_of(path), read_string(path, encoding)
     first = text.partition("\n")[0]
     if not first.strip():
-        raise InputError("{place}: expected a table with the names of its columns first, got no rows", place=place)
+        raise InputError("{}: expected a table with the names of its columns first, got no rows", place)
     tabs = form == "tsv" or (form is None and place.lower().removesuffix(".gz").endswith(".tsv"))
     mark = "\t" if tabs else max(",;\t", key=first.count)
     reader = csv.reader(io.StringIO(text), delimiter=mark)
     try:
         numbered = [(reader.line_num, row) for row in reader if row]
     except csv.Error as error:
-        raise InputError(
-            "{place}:{line_num}: expected rows of a table, got one with {error}",
-            place=place,
-            line_num=reader.line_num,
-            error=error,
-        ) from None
+        raise InputError("{}:{}: expected rows of a table, got one with {}", place, reader.line_num, error) from None
     head = numbered[0][1]
     headed = not all(_number(field) is not None for field in head)
     names = tuple(field.strip() for field in head) if headed else tuple(map(str, range(len(head))))
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError("{place}: expected columns of different names, got {twice!r} twice", place=place, twice=twice)
+        raise InputError("{}: expected columns of different names, got {!r} twice", place, twice)
     for line, row in numbered:
         if len(row) != len(names):
-            raise InputError(
-                "{place}:{line}: expected {num_names} fields, got {num_row}",
-                place=place,
-                line=line,
-                num_names=len(names),
-                num_row=len(row),
-            )
+            raise InputError("{}:{}: expected {} fields, got {}", place, line, len(names), len(row))
     return Rows(names, [row for _, row in numbered[headed:]], headed, mark, place)
 
 

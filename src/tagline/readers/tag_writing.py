@@ -37,11 +37,7 @@ def write_tags(spans: SpanArray, offsets: IntArray, target: str | Scheme, separa
     """
     tag_scheme = scheme(target)
     if separator not in tuple(SEPARATORS):
-        raise InputError(
-            "separator: expected {separators}, got {separator!r}",
-            separators=message(" or ").join(SEPARATORS),
-            separator=separator,
-        )
+        raise InputError("separator: expected {}, got {!r}", message(" or ").join(SEPARATORS), separator)
     N, base = int(offsets[-1]), offsets[spans.sentence]
     first, last = base + spans.start, base + spans.end - 1
     lengths = last - first + 1
@@ -94,19 +90,11 @@ def _refuse_gaps_and_types(spans: SpanArray, roles: IntArray, offsets: IntArray,
     gaps = np.flatnonzero(roles == OUTSIDE)
     if len(gaps):
         b = row_of(offsets, gaps[0])
-        place = message("sentence {b}, token {gaps}", b=b, gaps=gaps[0] - offsets[b])
-        raise InputError(
-            "{place}: expected every token in a word ({name}), got one outside all spans",
-            place=place,
-            name=tag_scheme.name,
-        )
+        place = message("sentence {}, token {}", b, gaps[0] - offsets[b])
+        raise InputError("{}: expected every token in a word ({}), got one outside all spans", place, tag_scheme.name)
     typed = [label for label in spans.labels if label]
     if typed:
-        raise InputError(
-            "spans: expected words without labels ({name}), got labels {typed}",
-            name=tag_scheme.name,
-            typed=", ".join(typed),
-        )
+        raise InputError("spans: expected words without labels ({}), got labels {}", tag_scheme.name, ", ".join(typed))
 
 
 def spans_to_tags(spans: Iterable[Span], length: int, target: str | Scheme, separator: str = "-") -> list[str]:
@@ -123,7 +111,7 @@ def spans_to_tags(spans: Iterable[Span], length: int, target: str | Scheme, sepa
     """
     check_whole("length", length, 0, wanted=message("0 tokens or more"))
     if not is_listing(spans):
-        raise InputError("spans: expected a list of (start, end, label), got {spans}", spans=shown_value(spans))
+        raise InputError("spans: expected a list of (start, end, label), got {}", shown_value(spans))
     return write_tags(_one_sentence(list(spans), length), np.array([0, length]), target, separator).strings
 
 
@@ -131,22 +119,20 @@ def _one_sentence(spans: list[Span], length: int) -> SpanArray:
     for span in spans:
         proper = isinstance(span, tuple | list) and len(span) == 3 and isinstance(span[2], str)
         if not proper or not all(isinstance(n, int | np.integer) for n in span[:2]):
-            raise InputError("spans: expected (start, end, label), got {span}", span=shown_value(span))
+            raise InputError("spans: expected (start, end, label), got {}", shown_value(span))
         if not 0 <= span[0] < span[1] <= length:
             raise InputError(
-                "span {span}: expected 0 <= start < end <= {length} tokens, got {got} and {span2}",
-                span=shown_value(span),
-                length=length,
-                got=shown_value(span[0]),
-                span2=shown_value(span[1]),
+                "span {}: expected 0 <= start < end <= {} tokens, got {} and {}",
+                shown_value(span),
+                length,
+                shown_value(span[0]),
+                shown_value(span[1]),
             )
     ordered = sorted(spans)
     for span, following in pairwise(ordered):
         if following[0] < span[1]:
             raise InputError(
-                "spans: expected no overlap, got {span!r} and {following!r}; a tag holds one span only",
-                span=span,
-                following=following,
+                "spans: expected no overlap, got {!r} and {!r}; a tag holds one span only", span, following
             )
     labels = tuple(dict.fromkeys(label for _, _, label in ordered))
     numbers = [labels.index(label) for _, _, label in ordered]

@@ -46,9 +46,7 @@ class Tagged:
         if (corpus := corpus_of(tags)) is not None:
             return cls(corpus.column(name), corpus.offsets, corpus, name)
         if not is_listing(tags) or not isinstance(tags, Sequence | np.ndarray):
-            raise InputError(
-                "tags: expected a list of tags, of lists of tags or a Corpus, got {tags}", tags=_short(tags)
-            )
+            raise InputError("tags: expected a list of tags, of lists of tags or a Corpus, got {}", _short(tags))
         if is_sentence(tags):
             return cls(Column.of(_strings(tags, "tags")), np.array([0, len(tags)]), tags)
         sentences = [_strings(row, f"tags[{b}]") for b, row in enumerate(tags)]
@@ -86,13 +84,11 @@ def is_sentence(tags: object) -> bool:
 
 def _strings(tags: Iterable[object], where: str) -> list[str]:
     if not is_listing(tags):
-        raise InputError("{where}: expected a list of tags, got {tags}", where=where, tags=_short(tags))
+        raise InputError("{}: expected a list of tags, got {}", where, _short(tags))
     strings = tags.tolist() if isinstance(tags, np.ndarray) else list(tags)
     for token, tag in enumerate(strings):
         if not isinstance(tag, str):
-            raise InputError(
-                "{where}[{token}]: expected a tag as a string, got {tag}", where=where, token=token, tag=_short(tag)
-            )
+            raise InputError("{}[{}]: expected a tag as a string, got {}", where, token, _short(tag))
     return strings  # type: ignore[return-value]
 
 

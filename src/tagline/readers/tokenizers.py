@@ -195,7 +195,7 @@ def tokenize(text: str, tokenizer: str = "words") -> list[tuple[int, int]]:
     """
     check_choice("tokenizer", tokenizer, TOKENIZERS)
     if not isinstance(text, str):
-        raise InputError("text: expected a string, got {text}", text=shown_value(text))
+        raise InputError("text: expected a string, got {}", shown_value(text))
     return Tokenizer(tokenizer)(text)
 
 

@@ -47,7 +47,7 @@ class LabelledFiles:
         """Read labelled sentences."""
         form = format_of(path, self.form)
         if form == "text":
-            raise InputError("{path}: expected sentences with tags, got raw text; use columns or JSON lines", path=path)
+            raise InputError("{}: expected sentences with tags, got raw text; use columns or JSON lines", path)
         options: dict[str, Any] = {"encoding": self.encoding}
         if form != "words":  # in which nothing can be broken
             options["strict"] = not self.lenient
@@ -58,7 +58,7 @@ class LabelledFiles:
         except BrokenLineError as error:
             raise advised(error, path, self.encoding) from None
         if not len(corpus):
-            raise InputError("{path}: expected sentences, got none that can be used", path=path)
+            raise InputError("{}: expected sentences, got none that can be used", path)
         return corpus
 
     def choose(self, corpus: Corpus) -> Corpus:
@@ -69,28 +69,27 @@ class LabelledFiles:
                 names = [name for name in names if name not in ("upos", "xpos")]
             if TAG not in names:
                 raise InputError(
-                    "{source}: expected tags to learn, got {names} alone; in column files they are the last of "
+                    "{}: expected tags to learn, got {} alone; in column files they are the last of "
                     'two columns or more, in JSON lines "tags" or "spans"',
-                    source=corpus.source,
-                    names=", ".join(names),
+                    corpus.source,
+                    ", ".join(names),
                 )
             return _with_columns(corpus, [name for name in names if name != TAG], TAG)
         if len(names) < 2:
             raise InputError(
-                "tag_column: {source} has one column alone, {names}: give each token its tag behind a blank or a tab",
-                source=corpus.source,
-                names=names[0],
+                "tag_column: {} has one column alone, {}: give each token its tag behind a blank or a tab",
+                corpus.source,
+                names[0],
             )
         wanted = names[int(self.tag_column)] if _is_place(self.tag_column, len(names)) else self.tag_column
         if wanted not in names or wanted == names[0]:
             raise InputError(
-                "tag_column: expected a number from 1 to {last} or a name among {names}, got {tag_column!r}; the "
-                "columns of {source} are {names2}",
-                last=len(names) - 1,
-                names=", ".join(names[1:]),
-                tag_column=self.tag_column,
-                source=corpus.source,
-                names2=", ".join(names),
+                "tag_column: expected a number from 1 to {} or a name among {}, got {!r}; the columns of {} are {}",
+                len(names) - 1,
+                ", ".join(names[1:]),
+                self.tag_column,
+                corpus.source,
+                ", ".join(names),
             )
         return _with_columns(corpus, names[: names.index(wanted)], wanted)
 
@@ -98,7 +97,7 @@ class LabelledFiles:
 def advised(error: InputError, path: PathLike, encoding: str) -> InputError:
     """Add to the error of a file that was read as columns that it looks like segmented text, if it does."""
     if os.fspath(path) != "-" and is_segmented([line for _, line in islice(read_lines(path, encoding), FEW_TOKENS)]):
-        return InputError("{error}; {segmented}", error=error, segmented=SEGMENTED)
+        return InputError("{}; {}", error, SEGMENTED)
     return error
 
 
@@ -108,21 +107,20 @@ def check_labels(corpus: Corpus) -> None:
     used = np.flatnonzero(np.bincount(column.ids, minlength=len(column.vocabulary)))
     if len(used) == 1:
         raise InputError(
-            "{source}: expected two tags or more to learn, got {got!r} at all {num_column} tokens{advice}",
-            source=corpus.source,
-            got=column.vocabulary[used[0]],
-            num_column=len(column),
-            advice=_advice(corpus),
+            "{}: expected two tags or more to learn, got {!r} at all {} tokens{}",
+            corpus.source,
+            column.vocabulary[used[0]],
+            len(column),
+            _advice(corpus),
         )
     if len(column) >= FEW_TOKENS and len(used) > MOST_DISTINCT * len(column):
         raise InputError(
-            "{source}: expected tags that come back, got {num_used} different ones at {num_column} tokens, such "
-            "as {vocabulary!r}{advice}",
-            source=corpus.source,
-            num_used=len(used),
-            num_column=len(column),
-            vocabulary=column.vocabulary[used[0]],
-            advice=_advice(corpus),
+            "{}: expected tags that come back, got {} different ones at {} tokens, such as {!r}{}",
+            corpus.source,
+            len(used),
+            len(column),
+            column.vocabulary[used[0]],
+            _advice(corpus),
         )
 
 

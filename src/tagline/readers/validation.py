@@ -49,7 +49,7 @@ class Violation:
     place: str
 
     def __str__(self) -> str:
-        return str(message("{place}: {error}", place=self.place, error=self.message))
+        return str(message("{}: {}", self.place, self.message))
 
 
 def validate(tags: Tags, name: str | Scheme, *, column: str = TAG) -> list[Violation]:
@@ -116,34 +116,21 @@ def _listed(tag_scheme: Scheme, free: BoolArray, bound: BoolArray | None = None,
             names.append(letter if role == "O" or not tag_scheme.typed else f"{letter}-<type>")
         elif bound is not None and bound[number]:
             names.append(f"{letter}-{own_type}" if own_type else letter)
-    return message("{names} or {last}", names=", ".join(names[:-1]), last=names[-1]) if len(names) > 1 else names[0]
+    return message("{} or {}", ", ".join(names[:-1]), names[-1]) if len(names) > 1 else names[0]
 
 
 def _after(tag_scheme: Scheme, tag: str, previous: str) -> str:
-    return message(
-        "expected {followers} after {previous!r}, got {tag}",
-        followers=_followers(tag_scheme, previous),
-        previous=previous,
-        tag=shown_value(tag),
-    )
+    return message("expected {} after {!r}, got {}", _followers(tag_scheme, previous), previous, shown_value(tag))
 
 
 def _at_start(tag_scheme: Scheme, tag: str, _: str) -> str:
     starts = FAMILY_RULES[tag_scheme.family].starts
-    return message(
-        "expected {tag_scheme} at the start of a sentence, got {tag}",
-        tag_scheme=_listed(tag_scheme, starts),
-        tag=shown_value(tag),
-    )
+    return message("expected {} at the start of a sentence, got {}", _listed(tag_scheme, starts), shown_value(tag))
 
 
 def _at_end(tag_scheme: Scheme, tag: str, _: str) -> str:
     ends = FAMILY_RULES[tag_scheme.family].ends
-    return message(
-        "expected {tag_scheme} at the end of a sentence, got {tag}",
-        tag_scheme=_listed(tag_scheme, ends),
-        tag=shown_value(tag),
-    )
+    return message("expected {} at the end of a sentence, got {}", _listed(tag_scheme, ends), shown_value(tag))
 
 
 def _of_the_scheme(tag_scheme: Scheme, tag: str, _: str) -> str:
@@ -175,11 +162,11 @@ class Repair(Generic[Form]):
         if not self.violations:
             return message("no violations")
         return message(
-            "{num_violations} violations, {changed} tags changed, {dropped} spans dropped; the first: {violations}",
-            num_violations=len(self.violations),
-            changed=self.changed,
-            dropped=self.dropped,
-            violations=self.violations[0],
+            "{} violations, {} tags changed, {} spans dropped; the first: {}",
+            len(self.violations),
+            self.changed,
+            self.dropped,
+            self.violations[0],
         )
 
 
@@ -216,12 +203,8 @@ def read_spans(
         if tag_scheme.role_and_type(violation.tag)[0] == MISFIT:
             raise InputError(str(violation))
     if violations and policy == "raise":
-        more = message(" (and {last} more)", last=len(violations) - 1) if len(violations) > 1 else ""
-        raise InputError(
-            "{violations}{more}; repair='conlleval' reads such tags, repair='discard' drops them",
-            violations=violations[0],
-            more=more,
-        )
+        more = message(" (and {} more)", len(violations) - 1) if len(violations) > 1 else ""
+        raise InputError("{}{}; repair='conlleval' reads such tags, repair='discard' drops them", violations[0], more)
     spans = find_spans(tagged.column, tagged.offsets, f"conlleval:{tag_scheme.name}")
     if not violations or policy != "discard":
         return spans, 0

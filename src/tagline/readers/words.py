@@ -44,7 +44,7 @@ def read_words(path: PathLike, *, encoding: str = "utf-8") -> Corpus:
     name = name_of(path)
     numbered = [(number, line) for number, line in read_lines(path, encoding) if line.strip()]
     if not numbered:
-        raise InputError("{name}: expected sentences, got none", name=name)
+        raise InputError("{}: expected sentences, got none", name)
     return corpus_of_words([line for _, line in numbered], source=name, lines=[number for number, _ in numbered])
 
 
@@ -95,7 +95,7 @@ def write_words(corpus: Corpus, path: PathLike) -> None:
         for b, words in enumerate(words_of_sentences(corpus)):
             if any(not word or any(map(str.isspace, word)) for word in words):
                 raise InputError(
-                    "{place}: expected words without blanks to write, got some; use JSON lines", place=corpus.place(b)
+                    "{}: expected words without blanks to write, got some; use JSON lines", corpus.place(b)
                 )
             stream.write(" ".join(words).encode() + b"\n")
 
@@ -131,9 +131,7 @@ def word_begins(labels: Column, offsets: IntArray) -> BoolArray:
     for label, position in zip(labels.vocabulary, positions, strict=True):
         if len(position) != 1 or position not in POSITIONS:
             raise InputError(
-                "label {label!r}: expected one of {positions}, alone or before a hyphen and a type",
-                label=label,
-                positions=", ".join(POSITIONS),
+                "label {!r}: expected one of {}, alone or before a hyphen and a type", label, ", ".join(POSITIONS)
             )
     begins, ends = (
         np.array([position in letters for position in positions], np.bool_)[labels.ids] for letters in (BEGINS, ENDS)

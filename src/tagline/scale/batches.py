@@ -72,18 +72,16 @@ class BatchTagger:
         """The rows that have a sentence, and these sentences."""
         wanted = self.columns or next(((name,) for name in (TOKENS, TEXT) if name in names), ())
         if not wanted or any(name not in names for name in wanted):
-            expected = ", ".join(self.columns) or message("{tokens} or {text}", tokens=TOKENS, text=TEXT)
+            expected = ", ".join(self.columns) or message("{} or {}", TOKENS, TEXT)
             raise InputError(
-                "batch: expected a column {expected}, got {got}; name it: columns=",
-                expected=expected,
-                got=", ".join(names) or message("none"),
+                "batch: expected a column {}, got {}; name it: columns=", expected, ", ".join(names) or message("none")
             )
         if len(wanted) < model.input_.columns:
             raise InputError(
-                "columns: expected {columns}, as {source} names them, got {num_wanted}; name them, the tokens first",
-                columns=model.input_.columns,
-                source=model.input_.source,
-                num_wanted=len(wanted),
+                "columns: expected {}, as {} names them, got {}; name them, the tokens first",
+                model.input_.columns,
+                model.input_.source,
+                len(wanted),
             )
         values = {name: column_of(name) for name in wanted}
         rows = [n for n, value in enumerate(values[wanted[0]]) if not _is_missing(value)]
@@ -94,11 +92,7 @@ class BatchTagger:
         lengths = {name: [len(sentence) for sentence in sentences] for name, sentences in columns.items()}
         for name in wanted:
             if lengths[name] != lengths[wanted[0]]:
-                raise InputError(
-                    "columns: expected as many entries in {name} as in {wanted}, got others",
-                    name=name,
-                    wanted=wanted[0],
-                )
+                raise InputError("columns: expected as many entries in {} as in {}, got others", name, wanted[0])
         named = zip([TOKEN, *wanted[1:]], wanted, strict=True)
         strings = {new: Column.of(word for words in columns[name] for word in words) for new, name in named}
         return rows, Corpus(strings, offsets_of(lengths[wanted[0]]), source="batch", lines=rows)
@@ -147,7 +141,7 @@ def udf(
         model = os.path.abspath(checked_path(model))
         _mapped(model)  # what is wrong with it is said here, not on a node
     elif not hasattr(model, "answer"):
-        raise InputError("model: expected a file or a model, got {model}", model=shown_value(model))
+        raise InputError("model: expected a file or a model, got {}", shown_value(model))
     if isinstance(columns, str):
         columns = (columns,)
     return BatchTagger(model, tuple(columns), spans, marginals, tokens)
@@ -174,8 +168,7 @@ def tag(dataset: Any, model: PathLike | Model, *, workers: int | None = None, **
     data = quiet_data()
     if not isinstance(dataset, data.Dataset):
         raise InputError(
-            "dataset: expected a ray.data.Dataset, got {dataset}; ray.data.from_items makes one",
-            dataset=shown_value(dataset),
+            "dataset: expected a ray.data.Dataset, got {}; ray.data.from_items makes one", shown_value(dataset)
         )
     tagger = udf(model, **asked)
     count = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
@@ -224,9 +217,7 @@ def _form_of(batch: Any) -> tuple[list[str], Callable[[str], Sequence[Any]], Cal
         return list(batch.column_names), lambda name: batch[name].to_pylist(), lambda added: _arrow_with(batch, added)
     if hasattr(batch, "assign"):  # pandas
         return list(batch.columns), lambda name: batch[name].tolist(), lambda added: batch.assign(**_objects(added))
-    raise InputError(
-        "batch: expected a DataFrame, a PyArrow table or a dict of arrays, got {batch}", batch=shown_value(batch)
-    )
+    raise InputError("batch: expected a DataFrame, a PyArrow table or a dict of arrays, got {}", shown_value(batch))
 
 
 def _objects(columns: Mapping[str, list[Any]]) -> dict[str, Any]:
@@ -266,17 +257,12 @@ def _is_missing(value: Any) -> bool:
 
 def _text(value: Any, row: int) -> str:
     if not isinstance(value, str):
-        raise InputError("row {row} of a batch: expected text, got {value}", row=row, value=shown_value(value))
+        raise InputError("row {} of a batch: expected text, got {}", row, shown_value(value))
     return value
 
 
 def _tokens(value: Any, name: str, row: int) -> list[str]:
     words = list(value) if isinstance(value, list | tuple | np.ndarray) else None
     if words is None or not all(isinstance(word, str) for word in words):
-        raise InputError(
-            "row {row} of a batch: expected a list of strings as {name}, got {value}",
-            row=row,
-            name=name,
-            value=shown_value(value),
-        )
+        raise InputError("row {} of a batch: expected a list of strings as {}, got {}", row, name, shown_value(value))
     return [str(word) for word in words]

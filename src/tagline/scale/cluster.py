@@ -122,10 +122,10 @@ class Cluster:
         """Say which nodes have moved objects from memory to disk, a line each: it works, but slowly."""
         return [
             message(
-                "node {name}: the object store was full and {size:,.0f} MB went to disk; start Ray with a larger "
+                "node {}: the object store was full and {:,.0f} MB went to disk; start Ray with a larger "
                 "--object-store-memory, or use more nodes",
-                name=node.name,
-                size=size / 1000000.0,
+                node.name,
+                size / 1000000.0,
             )
             for node in self.nodes
             if (size := _spilled_bytes(node.id) - node.spilled_before) > 0
@@ -203,11 +203,10 @@ def _check_same(ray: Any, address: str | None, place: str) -> None:
     own = ray.get_runtime_context().gcs_address
     if address != own:
         raise InputError(
-            "{place} {address}: expected the cluster that this process is in, {own}, got another; leave that "
-            "first (ray.shutdown())",
-            place=place,
-            address=address,
-            own=own,
+            "{} {}: expected the cluster that this process is in, {}, got another; leave that first (ray.shutdown())",
+            place,
+            address,
+            own,
         )
 
 
@@ -240,10 +239,7 @@ def _start(ray: Any, address: str, cpus: int | None, store_bytes: int | None, pl
             raise
         facts = " ".join(str(error).split())
         raise InputError(
-            "{place} {address}: expected one version of Ray and Python everywhere, got: {facts}",
-            place=place,
-            address=address,
-            facts=facts,
+            "{} {}: expected one version of Ray and Python everywhere, got: {}", place, address, facts
         ) from None
 
 
@@ -270,12 +266,7 @@ def _check_reachable(address: str, place: str) -> None:
     place_there = address.removeprefix("ray://")
     host, _, port = place_there.rpartition(":") if ":" in place_there else (place_there, "", str(PORT))
     if not host or not port.isdigit() or "/" in host:
-        raise InputError(
-            "{place}: expected an address such as 10.0.0.1:{port}, got {address!r}",
-            place=place,
-            port=PORT,
-            address=address,
-        )
+        raise InputError("{}: expected an address such as 10.0.0.1:{}, got {!r}", place, PORT, address)
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS).close()
     except (OSError, OverflowError) as error:
@@ -284,11 +275,11 @@ def _check_reachable(address: str, place: str) -> None:
 
 def _unreachable(address: str, place: str, got: str) -> InputError:
     return InputError(
-        "{place} {address}: expected a Ray cluster that answers there, got: {got}; start one (ray start --head), "
+        "{} {}: expected a Ray cluster that answers there, got: {}; start one (ray start --head), "
         "check the address, or leave it out to work on this machine",
-        place=place,
-        address=address,
-        got=got,
+        place,
+        address,
+        got,
     )
 
 
@@ -333,13 +324,12 @@ def _check_versions(ray: Any, cluster: Cluster, place: str) -> None:
         for name, version in here.items():
             if not _fits(name, version, there[name]):
                 raise InputError(
-                    "{place}, node {name}: expected {wanted} {version}, as here, got {got}; install the same "
-                    "versions on every node",
-                    place=place,
-                    name=node.name,
-                    wanted=name,
-                    version=version,
-                    got=there[name],
+                    "{}, node {}: expected {} {}, as here, got {}; install the same versions on every node",
+                    place,
+                    node.name,
+                    name,
+                    version,
+                    there[name],
                 )
 
 
@@ -375,26 +365,14 @@ def plain_error(error: BaseException, place: str = "--ray") -> TaglineError:
             if kind.__name__ in _REMEDIES:
                 what, remedy = _REMEDIES[kind.__name__]
                 return InputError(
-                    "{place}: expected the cluster to do its work, got {what}; {remedy} ({where})",
-                    place=place,
-                    what=what,
-                    remedy=remedy,
-                    where=_where(cause),
+                    "{}: expected the cluster to do its work, got {}; {} ({})", place, what, remedy, _where(cause)
                 )
     for cause in causes:
         if isinstance(cause, OSError) and cause.errno == 28:
-            return InputError(
-                "{place}: expected room on the disk, got none; {full_disk} ({where})",
-                place=place,
-                full_disk=_FULL_DISK,
-                where=_where(cause),
-            )
+            return InputError("{}: expected room on the disk, got none; {} ({})", place, _FULL_DISK, _where(cause))
     last = [cause for cause in causes if type(cause).__name__ not in _WRAPPERS][-1]
     return InputError(
-        "{place}: expected the cluster to do its work, got {type}: {last_line}",
-        place=place,
-        type=type(last).__name__,
-        last_line=_last_line(last),
+        "{}: expected the cluster to do its work, got {}: {}", place, type(last).__name__, _last_line(last)
     )
 
 

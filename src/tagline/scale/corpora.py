@@ -119,10 +119,10 @@ class ShardedCorpus:
                 files = len(self.setting.shards)
                 self.say(
                     message(
-                        "learning from {sentences:,} sentences, {tokens:,} tokens, of {files:,} files",
-                        sentences=series.sentences,
-                        tokens=series.tokens,
-                        files=files,
+                        "learning from {:,} sentences, {:,} tokens, of {:,} files",
+                        series.sentences,
+                        series.tokens,
+                        files,
                     )
                 )
                 yield series
@@ -152,19 +152,12 @@ class ShardedCorpus:
         files = len(self.setting.shards)
         self.say(
             message(
-                "learning from {sentences:,} sentences, {tokens:,} tokens, of {files:,} files",
-                sentences=overview.sentences,
-                tokens=overview.tokens,
-                files=files,
+                "learning from {:,} sentences, {:,} tokens, of {:,} files", overview.sentences, overview.tokens, files
             )
         )
         if broken := [part.problems for part in overview.broken]:
             self.say(
-                message(
-                    "skipped {broken} broken sentences; the first: {broken2}",
-                    broken=sum((count for count, _ in broken)),
-                    broken2=broken[0][1],
-                )
+                message("skipped {} broken sentences; the first: {}", sum((count for count, _ in broken)), broken[0][1])
             )
         return overview
 
@@ -173,9 +166,9 @@ class ShardedCorpus:
         shard, files = self.setting.shards[0], self.setting.files
         if not is_csv(shard.path, files.form):
             raise InputError(
-                "{path}: expected a series, .csv or .tsv, to learn hidden states from, got another file; --format "
+                "{}: expected a series, .csv or .tsv, to learn hidden states from, got another file; --format "
                 "csv reads it as one, and without --states tags are learned",
-                path=shard.path,
+                shard.path,
             )
         with fetched(shard) as path:
             return read_csv(path, encoding=files.encoding, form=files.form)

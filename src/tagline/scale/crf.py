@@ -110,7 +110,7 @@ class Overview:
 
 def look_over(setting: Setting, scheme: str | None, on_illegal: str, tell: Tell) -> Overview:
     """Survey all shards."""
-    tell(message("reading {num_shards} files", num_shards=len(setting.shards)))
+    tell(message("reading {} files", len(setting.shards)))
     before = each_shard(setting, survey, [() for _ in setting.shards])
     settlement = first_settlement(before, detected_scheme(before, scheme), on_illegal)
     after = before
@@ -296,7 +296,7 @@ def crf_lesson(
     workers = Workers(jobs, setting.place)
     finished = False
     try:
-        tell(message("compiling on {num_jobs} workers", num_jobs=len(jobs)))
+        tell(message("compiling on {} workers", len(jobs)))
         names = merged_names(workers.each("names"), crf.min_frequency, extraction.hash_bits)
         numbering = _numbering(crf, extraction, overview, names)
         tell(message("joining features"))

@@ -64,9 +64,7 @@ def fit(model: M, corpus: ShardedCorpus, **arguments: Any) -> M:
     home, name = _FITS.get(getattr(model, "kind", ""), ("", ""))
     if not home:
         raise InputError(
-            "model: expected one of {fits}, got {model}; read the sentences here",
-            fits=", ".join(_FITS),
-            model=shown_value(model),
+            "model: expected one of {}, got {}; read the sentences here", ", ".join(_FITS), shown_value(model)
         )
     getattr(import_module(home), name)(model, corpus, **arguments)
     return model
@@ -77,9 +75,9 @@ def refuse(**others: Any) -> None:
     for name, value in others.items():
         if value is not None:
             raise InputError(
-                "{name}: expected none beside sentences that other processes hold, got some; leave it out, or "
+                "{}: expected none beside sentences that other processes hold, got some; leave it out, or "
                 "read the sentences into a Corpus",
-                name=name,
+                name,
             )
 
 
@@ -152,17 +150,17 @@ def _check_use(crf: CRF, others: dict[str, Any]) -> None:
     if not (asked := algorithm_of(crf.algorithm)).sums:
         able = ", ".join(name for name, kind in ALGORITHMS.items() if kind.sums)
         raise InputError(
-            "algorithm: expected one of {able} for sentences that other processes hold, got {name!r}, which goes "
+            "algorithm: expected one of {} for sentences that other processes hold, got {!r}, which goes "
             "from sentence to sentence",
-            able=able,
-            name=asked.name,
+            able,
+            asked.name,
         )
     if crf.features is None:
         raise InputError("features: expected a template or a function for sentences of tokens, got None")
     if callable(crf.features) and crf.min_frequency > 1:
         raise InputError(
-            "min_frequency: expected 0 or 1 for features by a function, got {min_frequency}; a template can be cut",
-            min_frequency=crf.min_frequency,
+            "min_frequency: expected 0 or 1 for features by a function, got {}; a template can be cut",
+            crf.min_frequency,
         )
 
 

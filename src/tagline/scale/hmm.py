@@ -75,11 +75,7 @@ def _counted(hmm: HMM, how: Fitting, X: ShardedCorpus, run: Run) -> FittedHMM:
     tally = X.tally(how.scheme, how.on_illegal)
     K = len(tally.labels)
     if how.n_states not in (None, K):
-        raise InputError(
-            "n_states: expected {K}, the labels of the sentences, got {n_states}; leave it out",
-            K=K,
-            n_states=how.n_states,
-        )
+        raise InputError("n_states: expected {}, the labels of the sentences, got {}; leave it out", K, how.n_states)
     check_priors(how.smoothing, K)
     topology = as_topology(how.topology, K).within(tally.rules)
     pairs = tally.pairs.astype(np.float64)
@@ -133,7 +129,7 @@ def _climbed(hmm: HMM, how: Fitting, X: ShardedCorpus, groups: str | None, run: 
             "them here"
         )
     if how.scheme not in (None, "auto"):
-        raise InputError("scheme: expected None, for the states have no names, got {scheme!r}", scheme=how.scheme)
+        raise InputError("scheme: expected None, for the states have no names, got {!r}", how.scheme)
     K = how.n_states
     check_priors(how.smoothing, K)
     topology = as_topology(how.topology, K).within(None)

@@ -222,10 +222,9 @@ class Holder:
                 answers = [core.expected(weights, curvature, *self._own(branch)) for branch in self.branches]
             except compiled.require().NoPath as error:
                 raise NoPathError(
-                    "sentence {error} of lanes {first} and following: expected a labelling that the rules allow, "
-                    "got none",
-                    error=error,
-                    first=self.job.first,
+                    "sentence {} of lanes {} and following: expected a labelling that the rules allow, got none",
+                    error,
+                    self.job.first,
                 ) from None
             return [Sums.of(branch, *answer) for branch, answer in zip(self.branches, answers, strict=True)]
 
@@ -267,10 +266,9 @@ class Holder:
                 self._folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise InputError(
-                    "{folder}: expected a folder for compiled sentences, got: {strerror}; name another (scratch=, "
-                    "--scratch)",
-                    folder=self._folder,
-                    strerror=error.strerror,
+                    "{}: expected a folder for compiled sentences, got: {}; name another (scratch=, --scratch)",
+                    self._folder,
+                    error.strerror,
                 ) from None
             reader = _Reader(self.job.files, self.job.settlement)
             self._lanes = [self._lane(k, pieces, reader) for k, pieces in enumerate(self.job.lanes)]

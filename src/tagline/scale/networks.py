@@ -116,7 +116,7 @@ def fit_network(run: NetworkRun, tell: Tell, reporter: Reporter) -> Any:
     mailbox = ray.remote(num_cpus=0)(_Mailbox).remote()
     gpus = ray.cluster_resources().get("GPU", 0) >= setting.workers
     resumes = run.arguments.get("checkpoint") is not None
-    tell(message("training in {workers} processes", workers=setting.workers))
+    tell(message("training in {} processes", setting.workers))
     with tempfile.TemporaryDirectory() as folder:
         trainer = TorchTrainer(
             _loop,
@@ -138,9 +138,7 @@ def fit_network(run: NetworkRun, tell: Tell, reporter: Reporter) -> Any:
             raise _told(error, setting.place) from error
     letter = ray.get(mailbox.get.remote())
     if letter is None:
-        raise InputError(
-            "{place}: expected the first process to end with a model, got none; see its log", place=setting.place
-        )
+        raise InputError("{}: expected the first process to end with a model, got none; see its log", setting.place)
     return pickle.loads(letter)
 
 
@@ -184,10 +182,7 @@ def joined(parts: list[Corpus]) -> Corpus:
     for part in parts:
         if part.names != names:
             raise InputError(
-                "{source}: expected the columns {names}, got {got}",
-                source=part.source,
-                names=", ".join(names),
-                got=", ".join(part.names),
+                "{}: expected the columns {}, got {}", part.source, ", ".join(names), ", ".join(part.names)
             )
     columns = {name: Column.joined([part.columns[name] for part in parts]) for name in names}
     lengths = np.concatenate([np.diff(part.offsets) for part in parts])

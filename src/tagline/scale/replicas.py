@@ -61,9 +61,7 @@ def _by_name(model: Any) -> dict[str, Any]:
         return {os.path.splitext(os.path.basename(path))[0]: path}
     if hasattr(model, "answer"):
         return {"model": model}
-    raise InputError(
-        "model: expected a file, a model, or several by their names, got {model}", model=shown_value(model)
-    )
+    raise InputError("model: expected a file, a model, or several by their names, got {}", shown_value(model))
 
 
 def _absolute(model: Any) -> Any:

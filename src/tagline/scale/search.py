@@ -91,7 +91,7 @@ def search(
     ranked = sorted(records, key=lambda record: (-record.passes, math.isnan(record.score), -record.score))
     if not ranked or math.isnan(ranked[0].score):
         reason = ranked[0].error if ranked else message("no trial was run")
-        raise InputError("tune: expected a trial that can be trained, got none; the first one: {reason}", reason=reason)
+        raise InputError("tune: expected a trial that can be trained, got none; the first one: {}", reason)
     return SearchResult(ranked, rounds)
 
 

@@ -117,7 +117,7 @@ def read_part(shard: Shard, files: LabelledFiles, how: Reading) -> Part:
 def _sentences(path: str, files: LabelledFiles, how: Reading) -> Corpus:
     if not how.symbols or how.group is not None:
         what = "numbers" if not how.symbols else message("a column of groups")
-        raise InputError("{path}: expected a table, .csv or .tsv, with {what}, got sentences", path=path, what=what)
+        raise InputError("{}: expected a table, .csv or .tsv, with {}, got sentences", path, what)
     return read(path, format_of(path, files.form), encoding=files.encoding)
 
 
@@ -308,12 +308,11 @@ def _joined_symbols(setting: Setting, surveys: Sequence[SeriesSurvey]) -> tuple[
     if len(kinds) > 1:
         (one, first), (other, second) = list(kinds.items())[:2]
         raise InputError(
-            "{second}: expected symbols of one type in all files, got {other} and, in {first}, {one}; write them "
-            "the same way in all",
-            second=second,
-            other=other.__name__,
-            first=first,
-            one=one.__name__,
+            "{}: expected symbols of one type in all files, got {} and, in {}, {}; write them the same way in all",
+            second,
+            other.__name__,
+            first,
+            one.__name__,
         )
     numbers: dict[Any, int] = {}
     for part in surveys:
@@ -331,16 +330,16 @@ def _joined_symbols(setting: Setting, surveys: Sequence[SeriesSurvey]) -> tuple[
 def sharded_series(setting: Setting, how: Reading, algorithm: str, tell: Tell) -> Iterator[ShardedSeries]:
     """Have workers read and hold the observations."""
     import_ray(setting.place)
-    tell(message("reading {num_shards} files", num_shards=len(setting.shards)))
+    tell(message("reading {} files", len(setting.shards)))
     surveys: list[SeriesSurvey] = each_shard(setting, survey_part, [(how,)] * len(setting.shards))
     for shard, part in zip(setting.shards, surveys, strict=True):
         if part.columns != surveys[0].columns or part.width != surveys[0].width:
             raise InputError(
-                "{path}: expected the columns {columns} of {path2}, got {got}",
-                path=shard.path,
-                columns=", ".join(surveys[0].columns),
-                path2=setting.shards[0].path,
-                got=", ".join(part.columns),
+                "{}: expected the columns {} of {}, got {}",
+                shard.path,
+                ", ".join(surveys[0].columns),
+                setting.shards[0].path,
+                ", ".join(part.columns),
             )
     if not sum(part.tokens for part in surveys):
         raise InputError("X: expected observations to learn from, got none")

@@ -56,16 +56,14 @@ def shards(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> 
     """
     listed = [paths] if isinstance(paths, str | os.PathLike) else list(paths) if is_listing(paths) else None
     if listed is None or not all(isinstance(path, str | os.PathLike) for path in listed):
-        raise InputError("paths: expected a file, a pattern or a list of them, got {paths}", paths=shown_value(paths))
+        raise InputError("paths: expected a file, a pattern or a list of them, got {}", shown_value(paths))
     found = [shard for path in listed for shard in _matching(os.fspath(path))]
     if not found:
-        raise InputError(
-            "paths: expected files to learn from, got none; {paths} matches nothing", paths=shown_value(paths)
-        )
+        raise InputError("paths: expected files to learn from, got none; {} matches nothing", shown_value(paths))
     names = [shard.path for shard in found]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError("paths: expected each file once, got {twice} twice", twice=twice)
+        raise InputError("paths: expected each file once, got {} twice", twice)
     return tuple(found)
 
 
@@ -79,7 +77,7 @@ def _matching(pattern: str) -> list[Shard]:
     names = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern, recursive=True))
     files = [name for name in names if os.path.isfile(name)]
     if not files:
-        raise InputError("{pattern}: expected a file or a pattern of some, got nothing there", pattern=pattern)
+        raise InputError("{}: expected a file or a pattern of some, got nothing there", pattern)
     statuses = [(os.path.abspath(name), os.stat(name)) for name in files]
     return [Shard(name, status.st_size, status.st_mtime_ns) for name, status in statuses]
 
@@ -99,10 +97,10 @@ def _matching_remote(pattern: str) -> list[Shard]:
         entries = system.get_file_info(fs.FileSelector(path, recursive="**" in pattern))
     except (OSError, ValueError, NotImplementedError) as error:
         raise InputError(
-            "{pattern}: expected files that can be listed, got: {error}; check the scheme (s3, gs, abfs, hdfs, "
+            "{}: expected files that can be listed, got: {}; check the scheme (s3, gs, abfs, hdfs, "
             "file), the path and the access",
-            pattern=pattern,
-            error=" ".join(str(error).split()),
+            pattern,
+            " ".join(str(error).split()),
         ) from None
     files = [entry for entry in entries if entry.is_file and fnmatch.fnmatch(entry.path, wanted)]
     changed = {entry.path: 0 if entry.mtime_ns is None else int(entry.mtime_ns) for entry in files}
@@ -120,10 +118,10 @@ def read_shard(shard: Shard, files: LabelledFiles) -> Corpus:
                 return files.read(path)
         except OSError as error:
             raise InputError(
-                "{path}: expected a file that can be read, got: {got}; put the files where every node sees them "
+                "{}: expected a file that can be read, got: {}; put the files where every node sees them "
                 "(a shared disk or an object store)",
-                path=shard.path,
-                got=error.strerror or error,
+                shard.path,
+                error.strerror or error,
             ) from None
 
 
@@ -139,17 +137,16 @@ def at_node() -> Iterator[None]:
         if error.template.startswith("node "):
             raise
         kind = next(kind for kind in _KINDS if isinstance(error, kind))
-        raise kind(message("node {node}: {error}", node=platform.node(), error=error)) from None
+        raise kind(message("node {}: {}", platform.node(), error)) from None
     except OSError as error:
         if error.errno not in REMEDIES:
             raise
         raise InputError(
-            "node {node}: expected room for compiled sentences in {filename}, got: {strerror}; {remedies} "
-            "(scratch=, --scratch)",
-            node=platform.node(),
-            filename=error.filename or "scratch",
-            strerror=error.strerror,
-            remedies=REMEDIES[error.errno],
+            "node {}: expected room for compiled sentences in {}, got: {}; {} (scratch=, --scratch)",
+            platform.node(),
+            error.filename or "scratch",
+            error.strerror,
+            REMEDIES[error.errno],
         ) from None
 
 

@@ -53,9 +53,7 @@ def usual_space(kind: Kind) -> Space:
     """Return what is tried of a kind where nobody says: what its settings declare."""
     space = {name: _domain(entry.setting.tune) for name, entry in kind.options.items() if entry.setting.tune}
     if not space:
-        raise InputError(
-            "--space: expected a file for --model {name}, which has no usual space, got none", name=kind.name
-        )
+        raise InputError("--space: expected a file for --model {}, which has no usual space, got none", kind.name)
     return space
 
 
@@ -68,32 +66,28 @@ def read_space(path: str, kind: Kind) -> Space:
     try:
         values = tomllib.loads(read_bytes(path).tobytes().decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError("{path}: expected TOML, got: {error}", path=path, error=error) from None
+        raise InputError("{}: expected TOML, got: {}", path, error) from None
     if isinstance(values.get(kind.name), dict):
         values = values[kind.name]
     if not values:
-        raise InputError("{path}: expected settings to try, got none; for instance c2 = [0.1, 1.0]", path=path)
+        raise InputError("{}: expected settings to try, got none; for instance c2 = [0.1, 1.0]", path)
     return {name: _checked(path, kind, name, value) for name, value in values.items()}
 
 
 def _checked(path: str, kind: Kind, name: str, value: Any) -> Range | list[Any]:
     if name not in kind.options:
         raise InputError(
-            "{path}: expected a setting of --model {name} ({options}), got {got}",
-            path=path,
-            name=kind.name,
-            options=", ".join(kind.options),
-            got=name,
+            "{}: expected a setting of --model {} ({}), got {}", path, kind.name, ", ".join(kind.options), name
         )
     if name in FIXED:
         raise InputError(
-            "{path}: expected a setting that trials do not fix themselves, got {name}; --passes says how long they run",
-            path=path,
-            name=name,
+            "{}: expected a setting that trials do not fix themselves, got {}; --passes says how long they run",
+            path,
+            name,
         )
     domain = _range(path, name, value) if isinstance(value, dict) else value if isinstance(value, list) else [value]
     if domain == []:
-        raise InputError("{path}: expected values to choose from for {name}, got none", path=path, name=name)
+        raise InputError("{}: expected values to choose from for {}, got none", path, name)
     for number in (domain.low, domain.high) if isinstance(domain, Range) else domain:
         kind.options[name].read(number, f"{path}, {name}")
     return domain if isinstance(domain, Range) else [_whole_path(value) for value in domain]
@@ -108,23 +102,11 @@ def _range(path: str, name: str, value: Mapping[str, Any]) -> Range:
     numbers = [value.get(end) for end in ("low", "high")]
     usable = set(value) <= {"low", "high", "log"} and all(type(number) in (int, float) for number in numbers)
     if not usable or not isinstance(value.get("log", False), bool):
-        raise InputError(
-            "{path}: expected low, high and perhaps log for {name}, got {value}",
-            path=path,
-            name=name,
-            value=shown_value(dict(value)),
-        )
+        raise InputError("{}: expected low, high and perhaps log for {}, got {}", path, name, shown_value(dict(value)))
     low, high, log = value["low"], value["high"], value.get("log", False)
     if not low < high or not (math.isfinite(low) and math.isfinite(high)) or (log and low <= 0):
         above = " above 0" if log else ""
-        raise InputError(
-            "{path}: expected low < high{above} for {name}, got {low} and {high}",
-            path=path,
-            above=above,
-            name=name,
-            low=low,
-            high=high,
-        )
+        raise InputError("{}: expected low < high{} for {}, got {} and {}", path, above, name, low, high)
     return Range(low, high, log)
 
 

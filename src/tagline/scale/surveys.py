@@ -162,20 +162,20 @@ def final_settlement(
     if not illegal or settlement.scheme is None:
         return Settlement(settlement.labels, settlement.scheme), ()
     what = message(
-        "{illegal} of {before} sentences with tags that {scheme} forbids",
-        illegal=illegal,
-        before=sum(part.sentences for part in before),
-        scheme=settlement.scheme,
+        "{} of {} sentences with tags that {} forbids",
+        illegal,
+        sum(part.sentences for part in before),
+        settlement.scheme,
     )
     if on_illegal == "error":
         _, where, got = next(part.illegal for part in surveys if part.illegal[0])
         raise InputError(
-            '{where}: expected tags that {scheme} allows, got {got}; there are {what}; pass on_illegal="repair" '
+            '{}: expected tags that {} allows, got {}; there are {}; pass on_illegal="repair" '
             'or "drop", or scheme=None for no rules',
-            where=where,
-            scheme=settlement.scheme,
-            got=got,
-            what=what,
+            where,
+            settlement.scheme,
+            got,
+            what,
         )
     labels = tuple(sorted(joined_labels(surveys)))
     note = f"{'dropped' if settlement.on_illegal == 'drop' else 'repaired'} {what}"

@@ -53,11 +53,7 @@ class TaggingShard:
         try:
             status = os.stat(source)
         except OSError as error:
-            raise InputError(
-                "{source}: expected a readable file, got: {strerror}; check the path",
-                source=source,
-                strerror=error.strerror,
-            ) from None
+            raise InputError("{}: expected a readable file, got: {}; check the path", source, error.strerror) from None
         return cls(source, target, status.st_size, status.st_mtime_ns)
 
 
@@ -97,9 +93,8 @@ def begin(folder: str, shards: Sequence[TaggingShard], job: Mapping[str, Any]) -
     finished = [shard for shard in shards if os.path.exists(shard.target)]
     if record is None and finished:
         raise InputError(
-            "{target}: expected a folder without answers, got this file of another run; remove it or choose "
-            "another --output",
-            target=finished[0].target,
+            "{}: expected a folder without answers, got this file of another run; remove it or choose another --output",
+            finished[0].target,
         )
     known: dict[str, Any] = {} if record is None else record["inputs"]
     if record is not None:
@@ -142,7 +137,7 @@ def _read_record(path: str) -> Any:
         return None
     except (ValueError, TypeError, KeyError):
         raise InputError(
-            "{path}: expected the record of a run, got something else; choose another --output", path=path
+            "{}: expected the record of a run, got something else; choose another --output", path
         ) from None
 
 
@@ -151,12 +146,12 @@ def _check_same(folder: str, before: Mapping[str, Any], job: Mapping[str, Any]) 
     for name in now:
         if before.get(name) != now[name]:
             raise InputError(
-                "{folder}: expected answers of the same run, got some with another {name} ({before} before, {now} "
+                "{}: expected answers of the same run, got some with another {} ({} before, {} "
                 "now); choose another --output, or remove the folder to begin anew",
-                folder=folder,
-                name=name,
-                before=before.get(name),
-                now=now[name],
+                folder,
+                name,
+                before.get(name),
+                now[name],
             )
 
 
@@ -165,10 +160,10 @@ def _check_unchanged(finished: Sequence[TaggingShard], known: Mapping[str, Any])
         source, *facts = known.get(os.path.basename(shard.target)) or ["", 0, 0]
         if os.path.realpath(source) != os.path.realpath(shard.source) or facts != [shard.size, shard.changed]:
             raise InputError(
-                "{source}: expected the file that was tagged, got another or one that has changed since; remove "
-                "{target} to tag it again",
-                source=shard.source,
-                target=shard.target,
+                "{}: expected the file that was tagged, got another or one that has changed since; remove "
+                "{} to tag it again",
+                shard.source,
+                shard.target,
             )
 
 
@@ -208,10 +203,10 @@ def run_shards(
         outcome = Outcome(**{**row, "notices": tuple(row["notices"])})
         if not outcome.error and not os.path.exists(outcome.target):
             raise InputError(
-                "node {node}: expected {target} on a disk that all nodes share, got one of its own; choose an "
+                "node {}: expected {} on a disk that all nodes share, got one of its own; choose an "
                 "--output that every node sees",
-                node=outcome.node,
-                target=outcome.target,
+                outcome.node,
+                outcome.target,
             )
         yield outcome
 

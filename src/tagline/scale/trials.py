@@ -82,9 +82,7 @@ class Study:
                 status = os.stat(path)
             except OSError as error:
                 raise InputError(
-                    "{path}: expected a readable file, got: {strerror}; check the path",
-                    path=path,
-                    strerror=error.strerror,
+                    "{}: expected a readable file, got: {}; check the path", path, error.strerror
                 ) from None
             facts[name] = [os.path.abspath(path), status.st_size, status.st_mtime_ns]
         for part in (TRIALS, MODELS, STATES, COMPILED):
@@ -94,10 +92,10 @@ class Study:
         if before is not None and before != facts:
             what = next(name for name in facts if before.get(name) != facts[name])
             raise InputError(
-                "{folder}: expected the trials of this search, got those of one with another {what}; choose "
+                "{}: expected the trials of this search, got those of one with another {}; choose "
                 "another --folder, or remove it to begin anew",
-                folder=self.folder,
-                what=what,
+                self.folder,
+                what,
             )
         with open_target(path) as stream:
             stream.write(json.dumps(facts).encode())
@@ -141,7 +139,7 @@ def _read_json(path: str) -> Any:
     except FileNotFoundError:
         return None
     except ValueError:
-        raise InputError("{path}: expected a file of a search, got something else; remove it", path=path) from None
+        raise InputError("{}: expected a file of a search, got something else; remove it", path) from None
 
 
 def resource_of(kind: Kind) -> str | None:

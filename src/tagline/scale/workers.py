@@ -132,16 +132,16 @@ class Workers:
             if time.monotonic() - lost > LOST_SECONDS:
                 nodes = [node["NodeManagerHostname"] for node in self._ray.nodes() if node["Alive"]]
                 raise InputError(
-                    "{place}: expected {needed} processors for {num_jobs} workers, got {there} on {nodes} for "
-                    "{lost_seconds:.0f} seconds: a node was lost, or there never were enough; start a node (ray "
+                    "{}: expected {} processors for {} workers, got {} on {} for "
+                    "{:.0f} seconds: a node was lost, or there never were enough; start a node (ray "
                     "start --address=…) or ask for fewer --workers; with --checkpoint, --resume goes on from the "
                     "last one",
-                    place=self._place,
-                    needed=needed,
-                    num_jobs=len(self.jobs),
-                    there=there,
-                    nodes=", ".join(nodes),
-                    lost_seconds=LOST_SECONDS,
+                    self._place,
+                    needed,
+                    len(self.jobs),
+                    there,
+                    ", ".join(nodes),
+                    LOST_SECONDS,
                 )
 
     def each(self, method: str, *arguments: Any) -> list[Any]:

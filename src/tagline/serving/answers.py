@@ -127,9 +127,7 @@ def answer_requests(
 def problem_with(error: TaglineError) -> ProblemError:
     """Say what the model does not take."""
     if isinstance(error, NoPathError):
-        return ProblemError(
-            422, message("known: no labelling keeps to what is known: {error}", error=error), field="known"
-        )
+        return ProblemError(422, message("known: no labelling keeps to what is known: {}", error), field="known")
     field_name = re.split("[:：]", str(error), maxsplit=1)[0]
     return ProblemError(422, str(error), field=field_name if field_name.isidentifier() else None)
 
@@ -144,9 +142,7 @@ def prepare(served: ServedModel, requests: Sequence[ModelRequest], most: int) ->
         tokens = next(count for count in prepared.tokens if count > most)
         raise ProblemError(
             413,
-            message(
-                "expected up to {most} tokens a request, got {tokens}; send fewer at a time", most=most, tokens=tokens
-            ),
+            message("expected up to {} tokens a request, got {}; send fewer at a time", most, tokens),
         )
     return prepared
 
@@ -154,23 +150,14 @@ def prepare(served: ServedModel, requests: Sequence[ModelRequest], most: int) ->
 def _check_amount(served: ServedModel, asked: TagRequest, tokens: int, most: int, most_explained: int) -> None:
     """Refuse answers that take long to find or to send: what is asked for each token counts."""
     if asked.explain and tokens > most_explained:
-        detail = message(
-            "explain: up to {most_explained} tokens are explained in one request, got {tokens}",
-            most_explained=most_explained,
-            tokens=tokens,
-        )
-        raise ProblemError(413, message("{detail}; send fewer at a time", detail=detail), field="explain")
+        detail = message("explain: up to {} tokens are explained in one request, got {}", most_explained, tokens)
+        raise ProblemError(413, message("{}; send fewer at a time", detail), field="explain")
     numbers = asked.k_best + asked.samples + (len(served.labels) if asked.marginals else 0)
     if tokens * numbers > (limit := NUMBERS * most):
         detail = message(
-            "up to {limit} labels and probabilities are sent in one answer, {tokens} tokens x {numbers} are asked",
-            limit=limit,
-            tokens=tokens,
-            numbers=numbers,
+            "up to {} labels and probabilities are sent in one answer, {} tokens x {} are asked", limit, tokens, numbers
         )
-        raise ProblemError(
-            413, message("{detail}; send fewer tokens at a time, or ask for fewer labellings", detail=detail)
-        )
+        raise ProblemError(413, message("{}; send fewer tokens at a time, or ask for fewer labellings", detail))
 
 
 def _of_texts(served: ServedModel, asked: ModelRequest, texts: list[str], requests: list[int]) -> Prepared:
@@ -200,11 +187,7 @@ def _with_columns(corpus: Corpus, width: int) -> Corpus:
     if len(names) < width:
         raise ProblemError(
             422,
-            message(
-                "tokens: expected {width} columns a token, as the model looks at them, got {num_names}",
-                width=width,
-                num_names=len(names),
-            ),
+            message("tokens: expected {} columns a token, as the model looks at them, got {}", width, len(names)),
             field="tokens",
         )
     return corpus.with_columns({name: corpus.columns[name] for name in names[:width]})
@@ -221,21 +204,13 @@ def known_labels(served: ServedModel, requests: Sequence[ModelRequest], prepared
         for n, known in enumerate(request.known):
             place = f"known[{n}]"
             if known.item >= len(request.items):
-                detail = message(
-                    "{place}.item: expected a number below {num_items}, got {item}",
-                    place=place,
-                    num_items=len(request.items),
-                    item=known.item,
-                )
+                detail = message("{}.item: expected a number below {}, got {}", place, len(request.items), known.item)
                 raise ProblemError(422, detail, field=f"{place}.item")
             first, last = items[done + known.item], items[done + known.item + 1]
             begin, tokens = offsets[first], offsets[last] - offsets[first]
             if known.token >= tokens:
                 detail = message(
-                    "{place}.token: expected a number below {tokens}, the tokens of the item, got {token}",
-                    place=place,
-                    tokens=tokens,
-                    token=known.token,
+                    "{}.token: expected a number below {}, the tokens of the item, got {}", place, tokens, known.token
                 )
                 raise ProblemError(422, detail, field=f"{place}.token")
             b = bisect_right(offsets, begin + known.token, first, last + 1) - 1

@@ -155,11 +155,7 @@ class Service:
         check_media(request, LINES)
         given = request.query_params
         if unknown := [name for name in given if name not in (*STREAM_OPTIONS, *STREAM_SWITCHES)]:
-            detail = message(
-                "{unknown}: expected one of {stream_options}",
-                unknown=unknown[0],
-                stream_options=", ".join((*STREAM_OPTIONS, *STREAM_SWITCHES)),
-            )
+            detail = message("{}: expected one of {}", unknown[0], ", ".join((*STREAM_OPTIONS, *STREAM_SWITCHES)))
             raise ProblemError(422, detail, field=unknown[0])
         try:
             TagRequest.model_validate({**given, "text": ""})
@@ -227,9 +223,7 @@ class Service:
                 if answer.done():
                     continue
                 if time.monotonic() > end:
-                    detail = message(
-                        "no answer within {timeout:g} seconds; send less at a time", timeout=self.settings.timeout
-                    )
+                    detail = message("no answer within {:g} seconds; send less at a time", self.settings.timeout)
                     answer.set_exception(ProblemError(504, detail))
                 elif request is not None and await request.is_disconnected() and not answer.done():
                     answer.set_exception(ClientDisconnect())
@@ -253,9 +247,7 @@ def check_media(request: Request, allowed: Sequence[str]) -> None:
         got = message("none") if media is None else repr(media[:80])
         raise ProblemError(
             415,
-            message(
-                "expected the header Content-Type: {allowed}, got {got}", allowed=message(" or ").join(allowed), got=got
-            ),
+            message("expected the header Content-Type: {}, got {}", message(" or ").join(allowed), got),
         )
 
 
@@ -276,9 +268,7 @@ async def _problem_answer(request: Request, error: Exception) -> Response:
 
 async def _http_answer(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    detail = {
-        404: message("expected a path of this service, got {got!r}; see /openapi.json", got=request.url.path[:200])
-    }
+    detail = {404: message("expected a path of this service, got {!r}; see /openapi.json", request.url.path[:200])}
     problem = ProblemError(error.status_code, detail.get(error.status_code, str(error.detail)))
     problem.headers = dict(error.headers or {})
     return problem.response(request.state.request_id)

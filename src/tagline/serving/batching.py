@@ -111,12 +111,10 @@ class Batcher:
             large = sum(other.large for other in self.waiting)
             if large >= max(1, self.max_queue // LARGE_SHARE):
                 raise ProblemError(
-                    429, message("{large} large requests wait already; try again later", large=large), headers=RETRY
+                    429, message("{} large requests wait already; try again later", large), headers=RETRY
                 )
         if waiting >= self.max_queue:
-            raise ProblemError(
-                429, message("{waiting} requests wait already; try again later", waiting=waiting), headers=RETRY
-            )
+            raise ProblemError(429, message("{} requests wait already; try again later", waiting), headers=RETRY)
         self.waiting.append(job)
         self._gather()
         return job.future
@@ -228,10 +226,10 @@ class Batcher:
         if self.workers.stuck >= self.workers.count:
             return message("all threads are busy with requests that have ended")
         if len(self.waiting) >= self.max_queue:
-            return message("{num_waiting} requests wait", num_waiting=len(self.waiting))
+            return message("{} requests wait", len(self.waiting))
         since = min((job.since for job in self.waiting if not job.large and not job.future.done()), default=math.inf)
         if (waited := time.monotonic() - since) > seconds:
-            return message("a request has waited for {waited:.1f} seconds", waited=waited)
+            return message("a request has waited for {:.1f} seconds", waited)
         return None
 
     def close(self) -> None:

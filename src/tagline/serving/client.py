@@ -32,9 +32,9 @@ class ServiceError(TaglineError):
     """
 
     def __init__(
-        self, template: str, /, status: int = 0, problem: dict[str, Any] | None = None, **values: object
+        self, template: str, /, *values: object, status: int = 0, problem: dict[str, Any] | None = None
     ) -> None:
-        super().__init__(template, **values)
+        super().__init__(template, *values)
         self.status, self.problem = status, problem or {}
 
 
@@ -58,7 +58,7 @@ class Client:
     ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InputError("url: expected http://host:port or https://host:port, got {url!r}", url=url)
+            raise InputError("url: expected http://host:port or https://host:port, got {!r}", url)
         self.url, self.model, self.timeout, self.retries = url, model, timeout, retries
         self._parts = parts
         self._connection: http.client.HTTPConnection | None = None
@@ -183,31 +183,16 @@ class Client:
         data = self._send("POST", path, ("\n".join(lines) + "\n").encode())
         answers = list(lines_of(data, self._not_ours))
         if len(answers) != len(lines):
-            raise self._not_ours(
-                message(
-                    "{num_answers} lines came for {num_lines} texts", num_answers=len(answers), num_lines=len(lines)
-                )
-            )
+            raise self._not_ours(message("{} lines came for {} texts", len(answers), len(lines)))
         yield from (answer.members for answer in answers)
 
     def _sentences(self, X: Iterable[Sequence[Any]], options: dict[str, Any], known: Any) -> Iterator[JsonPart]:
         rows = [[token if isinstance(token, str) else list(token) for token in sentence] for sentence in X]
         if known is not None and len(known) != len(rows):
-            raise InputError(
-                "known: expected one list for each of {num_rows} sentences, got {num_known}",
-                num_rows=len(rows),
-                num_known=len(known),
-            )
+            raise InputError("known: expected one list for each of {} sentences, got {}", len(rows), len(known))
         for item, row in zip(self._items("sentences", rows, options, known), rows, strict=True):
             if len(tokens_of(item)) != len(row):
-                raise self._not_ours(
-                    message(
-                        "{place} has {num_tokens_of} tokens for {num_row}",
-                        place=item.place,
-                        num_tokens_of=len(tokens_of(item)),
-                        num_row=len(row),
-                    )
-                )
+                raise self._not_ours(message("{} has {} tokens for {}", item.place, len(tokens_of(item)), len(row)))
             yield item
 
     def _items(self, form: str, items: Iterable[Any], options: dict[str, Any], known: Any = None) -> Iterator[JsonPart]:
@@ -220,14 +205,7 @@ class Client:
                 asked["model"] = self.model
             answers = self._ask("POST", "/v1/tag", asked)["results"].rows
             if len(answers) != len(asked[form]):
-                raise self._not_ours(
-                    message(
-                        "{num_answers} results came for {num_asked} {form}",
-                        num_answers=len(answers),
-                        num_asked=len(asked[form]),
-                        form=form,
-                    )
-                )
+                raise self._not_ours(message("{} results came for {} {}", len(answers), len(asked[form]), form))
             yield from answers
 
     def _ask(self, method: str, path: str, asked: dict[str, Any] | None = None) -> JsonPart:
@@ -236,12 +214,10 @@ class Client:
 
     def _not_ours(self, what: str) -> ServiceError:
         """The error for an answer with status 200 that this service does not give."""
-        return ServiceError(
-            message("{url}: something else than tagline serve answers there: {what}", url=self.url, what=what), 200
-        )
+        return ServiceError("{}: something else than tagline serve answers there: {}", self.url, what, status=200)
 
     def _send(self, method: str, path: str, body: bytes | None) -> bytes:
-        wait, failure = 0.1, ServiceError("{url}: no answer", url=self.url)
+        wait, failure = 0.1, ServiceError("{}: no answer", self.url)
         for attempt in range(self.retries + 1):
             if attempt:
                 time.sleep(wait)
@@ -250,7 +226,7 @@ class Client:
                 status, headers, data = self._exchange(method, path, body)
             except (OSError, http.client.HTTPException) as error:
                 self.close()
-                failure = ServiceError("{url}: expected a service that answers, got {error}", url=self.url, error=error)
+                failure = ServiceError("{}: expected a service that answers, got {}", self.url, error)
                 continue
             if status == 200:
                 return data
@@ -269,7 +245,7 @@ class Client:
         data = response.read(MOST_ANSWER + 1)
         if len(data) > MOST_ANSWER:
             self.close()
-            raise self._not_ours(message("the answer has more than {most_answer} bytes", most_answer=MOST_ANSWER))
+            raise self._not_ours(message("the answer has more than {} bytes", MOST_ANSWER))
         return response.status, response.headers, data
 
 
@@ -287,9 +263,9 @@ def _failure(url: str, status: int, data: bytes) -> ServiceError:
     except (ValueError, KeyError, TypeError, RecursionError):
         problem, detail = (
             {},
-            " ".join(data[:200].decode(errors="replace").split()) or message("status {status}", status=status),
+            " ".join(data[:200].decode(errors="replace").split()) or message("status {}", status),
         )
-    return ServiceError(message("{url}: {detail}", url=url, detail=detail), status, problem)
+    return ServiceError("{}: {}", url, detail, status=status, problem=problem)
 
 
 def _seconds(text: str | None) -> float:

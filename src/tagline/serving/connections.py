@@ -73,7 +73,7 @@ class Bounded(_Base):
             resting = [other for other in self.connections if isinstance(other, Bounded) and other.rests]
             oldest = min((other for other in resting if other is not self), key=lambda other: other.since, default=None)
             if oldest is None:
-                self.refuse(503, message("{most} connections are open; try again later", most=self.most))
+                self.refuse(503, message("{} connections are open; try again later", self.most))
             else:
                 oldest.transport.abort()
 
@@ -113,7 +113,7 @@ class Bounded(_Base):
         if unread or self.transport.is_closing() or not self.unparsed:
             self.transport.abort()
         else:
-            self.refuse(408, message("no whole request came within {seconds:g} seconds", seconds=self.seconds))
+            self.refuse(408, message("no whole request came within {:g} seconds", self.seconds))
 
     def refuse(self, status: int, detail: str) -> None:
         """Answer with a problem document, and close."""
@@ -146,11 +146,7 @@ class Bounded(_Base):
 
 
 def _too_long() -> str:
-    return message(
-        "expected up to {most_head} bytes and {most_headers} lines of headers, got more",
-        most_head=MOST_HEAD,
-        most_headers=MOST_HEADERS,
-    )
+    return message("expected up to {} bytes and {} lines of headers, got more", MOST_HEAD, MOST_HEADERS)
 
 
 class _H11(Bounded, H11Protocol):  # type: ignore[misc]

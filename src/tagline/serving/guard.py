@@ -109,11 +109,7 @@ class Guard:
     def _check(self, scope: Any, headers: dict[bytes, bytes]) -> None:
         path, given = scope["path"], scope["headers"]
         if len(given) > MOST_HEADERS or sum(len(name) + len(value) for name, value in given) > MOST_HEAD:
-            detail = message(
-                "expected up to {most_head} bytes and {most_headers} lines of headers, got more",
-                most_head=MOST_HEAD,
-                most_headers=MOST_HEADERS,
-            )
+            detail = message("expected up to {} bytes and {} lines of headers, got more", MOST_HEAD, MOST_HEADERS)
             raise ProblemError(431, detail, headers=CLOSE)
         if path not in OPEN and not self.any_host:
             self._check_host(scope, headers.get(b"host"))
@@ -137,18 +133,12 @@ class Guard:
         server = scope.get("server")
         if host is not None and not self.hosts.welcome(host, server[0] if server else ""):  # a browser always sends it
             name = host.decode("latin-1")[:LONGEST_PATH]
-            raise ProblemError(
-                421, message("this service is not known as {name!r}; start it with --allow-host NAME", name=name)
-            )
+            raise ProblemError(421, message("this service is not known as {!r}; start it with --allow-host NAME", name))
 
     def _too_large(self, size: int) -> ProblemError:
         return ProblemError(
             413,
-            message(
-                "expected up to {max_body} bytes, got {size} or more; send fewer at a time",
-                max_body=self.settings.max_body,
-                size=size,
-            ),
+            message("expected up to {} bytes, got {} or more; send fewer at a time", self.settings.max_body, size),
         )
 
     def _counted(self, path: str, receive: Receive) -> Receive:
@@ -166,7 +156,7 @@ class Guard:
                 async with asyncio.timeout_at(end):
                     event = await receive()
             except TimeoutError:
-                detail = message("the body did not come within {timeout:g} seconds", timeout=self.settings.timeout)
+                detail = message("the body did not come within {:g} seconds", self.settings.timeout)
                 raise ProblemError(408, detail, headers=CLOSE) from None
             complete = not event.get("more_body", False)
             size += len(event.get("body", b""))

@@ -65,9 +65,7 @@ class LineStream(Response):
         except ClientDisconnect:
             return
         except TimeoutError:
-            detail = message(
-                "no line came, or no answer was read, within {timeout:g} seconds", timeout=self.settings.timeout
-            )
+            detail = message("no line came, or no answer was read, within {:g} seconds", self.settings.timeout)
             body = _wrong(ProblemError(408, detail), number + 1)
             await send({"type": "http.response.body", "body": body, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -99,9 +97,7 @@ class LineStream(Response):
             return b""
         try:
             if len(line) > self.settings.max_body:
-                raise ProblemError(
-                    413, message("expected up to {max_body} bytes a line, got more", max_body=self.settings.max_body)
-                )
+                raise ProblemError(413, message("expected up to {} bytes a line, got more", self.settings.max_body))
             asked = self._asked(line)
             served = self.shelf[asked.model]
             answer = await self.wait(self.batcher.ask(served, asked, len(line)))
@@ -113,9 +109,7 @@ class LineStream(Response):
         try:
             value = from_json(line)
         except ValueError as error:
-            raise ProblemError(
-                400, message("expected a line of JSON, got something else: {error}", error=error)
-            ) from None
+            raise ProblemError(400, message("expected a line of JSON, got something else: {}", error)) from None
         if isinstance(value, str):
             value = {"text": value}
         if not isinstance(value, dict):

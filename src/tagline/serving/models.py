@@ -63,7 +63,7 @@ def model_features(served: ServedModel, label: str | None, search: str, top: int
     if not 1 <= top <= MOST_FEATURES:
         raise ProblemError(
             422,
-            message("top: expected 1 to {most_features}, got {top}", most_features=MOST_FEATURES, top=top),
+            message("top: expected 1 to {}, got {}", MOST_FEATURES, top),
             field="top",
         )
     if label is not None:

@@ -82,14 +82,12 @@ def problem_of_errors(errors: Sequence[Any]) -> ProblemError:
     first = errors[0]
     if first["type"] == "json_invalid":
         return ProblemError(
-            400, message("expected JSON, got something else: {msg}", msg=first["msg"].removeprefix("Invalid JSON: "))
+            400, message("expected JSON, got something else: {}", first["msg"].removeprefix("Invalid JSON: "))
         )
     field = field_name(first["loc"])
     more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
     text = f"{first['msg'].removeprefix('Value error, ')}{more}"
-    return ProblemError(
-        422, message("{field}: {error}", field=field, error=text) if field else text, field=field or None
-    )
+    return ProblemError(422, message("{}: {}", field, text) if field else text, field=field or None)
 
 
 def field_name(place: tuple[int | str, ...]) -> str:

@@ -44,9 +44,7 @@ class ModelRequest(BaseModel):
         if len(named) != 1:
             raise ValueError(
                 message(
-                    "expected one of {inputs}, got {got}",
-                    inputs=", ".join(inputs),
-                    got=message(" and ").join(named) or message("none"),
+                    "expected one of {}, got {}", ", ".join(inputs), message(" and ").join(named) or message("none")
                 )
             )
         return self

@@ -102,10 +102,7 @@ def listener(host: str, port: int) -> socket.socket:
         door.close()
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
         raise InputError(
-            "--port: expected a free address, got {host} and {port}: {reason}; choose another --port or --host",
-            host=host,
-            port=port,
-            reason=reason,
+            "--port: expected a free address, got {} and {}: {}; choose another --port or --host", host, port, reason
         ) from None
 
 

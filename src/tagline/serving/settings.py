@@ -51,11 +51,11 @@ class Settings:
     def __post_init__(self) -> None:
         for name in ("max_body", "max_tokens", "max_queue", "max_batch", "max_explain", "max_connections", "workers"):
             if getattr(self, name) < 1:
-                raise InputError("{name}: expected 1 or more, got {getattr}", name=name, getattr=getattr(self, name))
+                raise InputError("{}: expected 1 or more, got {}", name, getattr(self, name))
         if self.timeout <= 0:
-            raise InputError("timeout: expected more than 0 seconds, got {timeout}", timeout=self.timeout)
+            raise InputError("timeout: expected more than 0 seconds, got {}", self.timeout)
         if self.drain < 0:
-            raise InputError("drain: expected 0 or more seconds, got {drain}", drain=self.drain)
+            raise InputError("drain: expected 0 or more seconds, got {}", self.drain)
         if self.token is not None and (not self.token or not self.token.isascii() or not self.token.isprintable()):
             raise InputError("token: expected printable ASCII characters, got others or none")
 
@@ -74,7 +74,7 @@ def check_exposure(host: str, token: str | None, insecure: bool) -> None:
     """Refuse to listen where others may call without a token."""
     if token is None and not insecure and not is_loopback(host):
         raise InputError(
-            "--host: expected a loopback address such as 127.0.0.1, or a token, got {host} without one; give "
+            "--host: expected a loopback address such as 127.0.0.1, or a token, got {} without one; give "
             "--token-file FILE, or --insecure where the network itself is guarded",
-            host=host,
+            host,
         )

@@ -30,14 +30,7 @@ class JsonPart:
 
     def wrong(self, wanted: str) -> Exception:
         """Return the error for a value that is something else."""
-        return self.fail(
-            message(
-                "{place} is {value}, not {wanted}",
-                place=self.place or message("the answer"),
-                value=shown(self.value),
-                wanted=wanted,
-            )
-        )
+        return self.fail(message("{} is {}, not {}", self.place or message("the answer"), shown(self.value), wanted))
 
     def __contains__(self, name: str) -> bool:
         """Whether an object has a member."""
@@ -46,7 +39,7 @@ class JsonPart:
     def __getitem__(self, name: str) -> JsonPart:
         """Return a member of an object."""
         if name not in self.members:
-            raise self.fail(message("{place} has no {name!r}", place=self.place or message("the answer"), name=name))
+            raise self.fail(message("{} has no {!r}", self.place or message("the answer"), name))
         return JsonPart(self.value[name], self.fail, f"{self.place}.{name}" if self.place else name)
 
     @property
@@ -68,7 +61,7 @@ class JsonPart:
         """The only entry of a list."""
         rows = self.rows
         if len(rows) != 1:
-            raise self.fail(message("{place} has {num_rows} entries, not 1", place=self.place, num_rows=len(rows)))
+            raise self.fail(message("{} has {} entries, not 1", self.place, len(rows)))
         return rows[0]
 
     @property
@@ -103,11 +96,7 @@ class JsonPart:
         """So many numbers."""
         rows = self.rows
         if len(rows) != count:
-            raise self.fail(
-                message(
-                    "{place} has {num_rows} entries, not {count}", place=self.place, num_rows=len(rows), count=count
-                )
-            )
+            raise self.fail(message("{} has {} entries, not {}", self.place, len(rows), count))
         return [row.number for row in rows]
 
     @property
@@ -121,15 +110,7 @@ class JsonPart:
         """Return two places of something that is so long."""
         first, last = start.whole, end.whole
         if not first <= last <= size:
-            raise self.fail(
-                message(
-                    "{place} goes from {first} to {last}, beyond {size}",
-                    place=self.place,
-                    first=first,
-                    last=last,
-                    size=size,
-                )
-            )
+            raise self.fail(message("{} goes from {} to {}, beyond {}", self.place, first, last, size))
         return first, last
 
 
@@ -145,7 +126,7 @@ def parts_of(data: bytes, fail: Callable[[str], Exception]) -> JsonPart:
         return JsonPart(json.loads(data), fail)
     except (ValueError, RecursionError):
         begin = " ".join(data[:200].decode(errors="replace").split())[:80]
-        raise fail(message("the answer is no JSON: {begin!r}", begin=begin)) from None
+        raise fail(message("the answer is no JSON: {!r}", begin)) from None
 
 
 def lines_of(data: bytes, fail: Callable[[str], Exception]) -> Iterator[JsonPart]:

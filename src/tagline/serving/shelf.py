@@ -120,17 +120,15 @@ class ServedModel:
         """Refuse texts where the model reads something else."""
         needs = self.needs
         if needs.refusal is not None:
-            raise ProblemError(
-                422, message("text: {refusal}; send tokens with their features", refusal=needs.refusal), field="text"
-            )
+            raise ProblemError(422, message("text: {}; send tokens with their features", needs.refusal), field="text")
         if needs.columns > 1:
             raise ProblemError(
                 422,
                 message(
-                    "text: expected a model that looks at words alone, got one that looks at {columns} columns, "
-                    "as {source} names them; send tokens, each a list of its columns",
-                    columns=needs.columns,
-                    source=needs.source,
+                    "text: expected a model that looks at words alone, got one that looks at {} columns, "
+                    "as {} names them; send tokens, each a list of its columns",
+                    needs.columns,
+                    needs.source,
                 ),
                 field="text",
             )
@@ -145,23 +143,13 @@ class ServedModel:
         except TaglineError:
             source = self.path or self.name
             detail = message("it reads numbers, and requests have words or attributes of tokens")
-            raise InputError(
-                "{source}: this {kind} model cannot be served: {detail}",
-                source=source,
-                kind=self.model.kind,
-                detail=detail,
-            ) from None
+            raise InputError("{}: this {} model cannot be served: {}", source, self.model.kind, detail) from None
 
     def check_labels(self, labels: str | list[str], field: str) -> str | list[str]:
         """Return labels that the model has."""
         for label in [labels] if isinstance(labels, str) else labels:
             if label not in self.numbers:
-                detail = message(
-                    "{field}: expected a label among {labels}, got {label!r}",
-                    field=field,
-                    labels=", ".join(self.labels[:50]),
-                    label=label,
-                )
+                detail = message("{}: expected a label among {}, got {!r}", field, ", ".join(self.labels[:50]), label)
                 raise ProblemError(422, detail, field=field)
         return labels
 
@@ -190,7 +178,7 @@ class Shelf:
         if name is None:
             return next(iter(self._models.values()))
         if name not in self._models:
-            detail = message("model: expected one of {models}, got {name!r}", models=", ".join(self._models), name=name)
+            detail = message("model: expected one of {}, got {!r}", ", ".join(self._models), name)
             raise ProblemError(404, detail, field="model")
         return self._models[name]
 
@@ -261,7 +249,7 @@ def named_models(options: Sequence[str]) -> dict[str, str]:
         if not separator or not name or "/" in name:
             name, path = os.path.basename(option).partition(".")[0] or "model", option
         if name in out:
-            raise InputError("-m: expected each name once, got {name!r} twice; write -m other=path", name=name)
+            raise InputError("-m: expected each name once, got {!r} twice; write -m other=path", name)
         out[name] = path
     return out
 

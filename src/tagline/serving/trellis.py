@@ -25,9 +25,7 @@ def trellis(served: ServedModel, request: TrellisRequest, most: int) -> dict[str
     B = len(prepared.offsets) - 1
     if request.sentence >= B:
         detail = message(
-            "sentence: expected a number below {B}, the sentences of the request, got {sentence}",
-            B=B,
-            sentence=request.sentence,
+            "sentence: expected a number below {}, the sentences of the request, got {}", B, request.sentence
         )
         raise ProblemError(422, detail, field="sentence")
     first, last = prepared.offsets[request.sentence : request.sentence + 2].tolist()
@@ -36,17 +34,12 @@ def trellis(served: ServedModel, request: TrellisRequest, most: int) -> dict[str
     if last - first != T or len(served.labels) != L:
         raise ProblemError(
             422,
-            message("model: a {kind} model has no table of tokens and labels", kind=served.model.kind),
+            message("model: a {} model has no table of tokens and labels", served.model.kind),
             field="model",
         )
     if T * L * L > MOST_CELLS:
-        detail = message(
-            "expected a sentence of up to {most_cells} tokens for {L} labels, got {T}",
-            most_cells=MOST_CELLS // (L * L),
-            L=L,
-            T=T,
-        )
-        raise ProblemError(413, message("{detail}; send a shorter one", detail=detail))
+        detail = message("expected a sentence of up to {} tokens for {} labels, got {}", MOST_CELLS // (L * L), L, T)
+        raise ProblemError(413, message("{}; send a shorter one", detail))
     tokens: list[dict[str, Any]] = [{"text": word} for word in prepared.words[first:last]]
     if prepared.texts:
         places = prepared.bounds[request.sentence, 0] + prepared.places[first:last]
@@ -60,7 +53,7 @@ def _chain_of(served: ServedModel, X: Any, known: Any, sentence: int) -> Chain:
     for chain in served.model.chains(X, **({} if known is None else {"known": known})):
         if type(chain) is not Chain:  # over pairs of labels
             raise ProblemError(
-                422, message("model: a {kind} model has no table of labels", kind=served.model.kind), field="model"
+                422, message("model: a {} model has no table of labels", served.model.kind), field="model"
             )
         if sentence < done + chain.num_sentences:
             first, last = chain.offsets[sentence - done : sentence - done + 2]

@@ -263,22 +263,11 @@ def algorithm_of(value: Any) -> AlgorithmSettings:
     else:
         name = None
     if not isinstance(name, str) or name not in ALGORITHMS:
-        raise InputError(
-            "{place}: expected one of {algorithms}, got {value}",
-            place=place,
-            algorithms=", ".join(ALGORITHMS),
-            value=_shown(value),
-        )
+        raise InputError("{}: expected one of {}, got {}", place, ", ".join(ALGORITHMS), _shown(value))
     known = declarations(ALGORITHMS[name])
     for key in said:
         if key not in known:
-            raise InputError(
-                "{place}: expected settings of {name} among {known}, got {key}",
-                place=place,
-                name=name,
-                known=", ".join(known),
-                key=_shown(key),
-            )
+            raise InputError("{}: expected settings of {} among {}, got {}", place, name, ", ".join(known), _shown(key))
     made = ALGORITHMS[name](**{key: known[key].read(text, f"{place}.{key}") for key, text in said.items()})
     check_settings(made, f"{place}.")
     return made

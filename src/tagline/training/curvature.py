@@ -88,13 +88,7 @@ class Curvature:
         places = [*self.used.tolist(), self.spare]
         least = 0 if slots else -1  # nothing is remembered: there is no slot to spare
         if len(set(places)) < len(places) or not all(least <= place < slots for place in places):
-            raise StorageError(
-                "{source}: expected slots from 0 to {last}, got {places}; {damaged}",
-                source=state.source,
-                last=slots - 1,
-                places=places,
-                damaged=DAMAGED,
-            )
+            raise StorageError("{}: expected slots from 0 to {}, got {}; {}", state.source, slots - 1, places, DAMAGED)
 
     def coefficients(self) -> Coefficients:
         """Return the coefficients of −H·p; of steepest descent, −γ·D·p, where nothing is remembered."""

@@ -159,7 +159,7 @@ def _chain_arrays(
     """Return start, transitions, end and offsets as the compiled core takes them; any state may be the last."""
     for name, values in (("log_start", log_start), ("log_transitions", log_transitions)):
         if values.size and not values.max() < np.inf:  # NaN fails, too
-            raise InputError("{name}: expected finite scores or -inf (forbidden), got NaN or +inf", name=name)
+            raise InputError("{}: expected finite scores or -inf (forbidden), got NaN or +inf", name)
     ends = np.zeros(len(log_start))
     return _doubles(log_start), _doubles(log_transitions), ends, np.ascontiguousarray(offsets, np.int64)
 

@@ -23,15 +23,15 @@ from tagline.training.certificate import relative_gap
 from tagline.training.running.checkpoints import DAMAGED, State, is_sized
 
 _SHOWN: dict[str, Callable[[Any], str]] = {
-    "gradient_norm": lambda x: message("gradient {x:.2e}", x=x),
-    "gap": lambda x: message("gap {x:.2e}", x=x),
-    "active": lambda x: message("active {x}", x=x),
-    "step": lambda x: message("step {x:.1e}", x=x),
-    "rate": lambda x: message("rate {x:.1e}", x=x),
-    "evaluations": lambda x: message("evaluations {x}", x=x),
-    "dev_score": lambda x: message("dev {x:.4f}", x=x),
-    "tokens_per_second": lambda x: message("{x:,.0f} tokens/s", x=x),
-    "seconds": lambda x: message("{x:.1f} s", x=x),
+    "gradient_norm": lambda x: message("gradient {:.2e}", x),
+    "gap": lambda x: message("gap {:.2e}", x),
+    "active": lambda x: message("active {}", x),
+    "step": lambda x: message("step {:.1e}", x),
+    "rate": lambda x: message("rate {:.1e}", x),
+    "evaluations": lambda x: message("evaluations {}", x),
+    "dev_score": lambda x: message("dev {:.4f}", x),
+    "tokens_per_second": lambda x: message("{:,.0f} tokens/s", x),
+    "seconds": lambda x: message("{:.1f} s", x),
 }
 
 
@@ -110,13 +110,11 @@ class Step:
         ('objective 1010.00  within 1 %', 'loss 1.2500')
         """
         if self.lasting:
-            return message("loss {loss:.4f}", loss=self.objective)
+            return message("loss {:.4f}", self.objective)
         within = self.relative_gap
         if within is None or within >= 1:
-            return message("objective {objective:.2f}", objective=self.objective)
-        return message(
-            "objective {objective:.2f}  within {within:.2g} %", objective=self.objective, within=100 * within
-        )
+            return message("objective {:.2f}", self.objective)
+        return message("objective {:.2f}  within {:.2g} %", self.objective, 100 * within)
 
     def line(self) -> str:
         """Write it as one line of text.
@@ -127,9 +125,9 @@ class Step:
         '   7  loss 1.2500  gradient 2.50e+00  rate 1.0e-03  dev 0.9356  0.0 s'
         """
         numbers = self.numbers()
-        objective = message("objective {objective:.4f}", objective=self.objective)
+        objective = message("objective {:.4f}", self.objective)
         if self.lasting:
-            objective = message("loss {loss:.4f}", loss=self.objective)
+            objective = message("loss {:.4f}", self.objective)
         parts = [f"{self.number:4d}  {objective}"]
         for name, shown in _SHOWN.items():
             value = numbers.get(name)
@@ -157,10 +155,7 @@ def log_of(state: State) -> list[Step]:
             steps.append(Step(len(steps) + 1, **plain, **optional, metrics=metrics, noun=noun))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise StorageError(
-            "{source}: expected numbers in the history, got: {error!s:.200}; {damaged}",
-            source=state.source,
-            error=error,
-            damaged=DAMAGED,
+            "{}: expected numbers in the history, got: {!s:.200}; {}", state.source, error, DAMAGED
         ) from None
     return steps
 

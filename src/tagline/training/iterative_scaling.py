@@ -48,13 +48,13 @@ def iis(
         run: when to stop all the same, and whom to tell.
     """
     if c1:
-        raise InputError("c1: expected 0 for improved iterative scaling, got {c1:g}; use owlqn", c1=c1)
+        raise InputError("c1: expected 0 for improved iterative scaling, got {:g}; use owlqn", c1)
     check_number("c2", c2, least=0, wanted=message("a number of 0 or more"))
     sums = SentenceSums(likelihood) if isinstance(likelihood, Likelihood) else LabellingSums(likelihood)
     K = len(sums.observed)
     weights = np.zeros(K) if start is None else as_weights("start", start)
     if weights.shape != (K,):
-        raise InputError("start: expected {K} weights, one a feature, got {num_weights}", K=K, num_weights=len(weights))
+        raise InputError("start: expected {} weights, one a feature, got {}", K, len(weights))
     return (run or Run()).finish(ScalingPasses(sums, weights, c2, convergence or Convergence()))
 
 
@@ -101,9 +101,9 @@ def _check_observed(expected: FeatureSums, observed: Float64Array) -> None:
     never = np.flatnonzero((expected.features > 0).any(axis=0) & (observed <= 0))
     if len(never):
         raise InputError(
-            "feature {never}: expected to occur in the labelled sentences, got never; without a penalty its best "
+            "feature {}: expected to occur in the labelled sentences, got never; without a penalty its best "
             "weight is −∞: remove it, or use c2",
-            never=never[0],
+            never[0],
         )
 
 

@@ -129,9 +129,7 @@ class Likelihood:
         bundled = None
         if bundles and states.values is None:
             if (np.diff(cut.lanes) < 0).any() or cut.lanes[-1] != features.num_sentences:
-                raise ValueError(
-                    message("lanes: expected to rise from 0 to {num_sentences}", num_sentences=features.num_sentences)
-                )
+                raise ValueError(message("lanes: expected to rise from 0 to {}", features.num_sentences))
             bundled = [
                 bundle_lane(kind, layout, features, cut.lanes, lane, scratch) for lane in range(len(cut.lanes) - 1)
             ]
@@ -157,7 +155,7 @@ class Likelihood:
             value, gradient = self.core.evaluate(np.ascontiguousarray(weights, np.float64), curvature)
         except compiled.require().NoPath as error:
             raise NoPathError(
-                "sentence {error}: expected a labelling that rules and label sets allow, got none", error=error
+                "sentence {}: expected a labelling that rules and label sets allow, got none", error
             ) from None
         surplus = self.targets.surplus
         if surplus is None or curvature:

@@ -58,16 +58,12 @@ def _as_strength(name: str, value: ArrayLike, size: int) -> Float64Array:
     array = as_array(name, value)
     if array.shape not in ((), (size,)) or array.dtype.kind not in "fiu":
         raise InputError(
-            "{name}: expected one number or {size}, one a weight, got {dtype} {shape}",
-            name=name,
-            size=size,
-            dtype=array.dtype,
-            shape=list(array.shape),
+            "{}: expected one number or {}, one a weight, got {} {}", name, size, array.dtype, list(array.shape)
         )
     strengths = np.ascontiguousarray(array, np.float64).reshape(-1)
     bad = ~(np.isfinite(strengths) & (strengths >= 0))
     if bad.any():
-        raise InputError("{name}: expected finite numbers, 0 or more, got {got}", name=name, got=strengths[bad][0])
+        raise InputError("{}: expected finite numbers, 0 or more, got {}", name, strengths[bad][0])
     return strengths
 
 
@@ -75,7 +71,5 @@ def as_weights(name: str, value: ArrayLike) -> Float64Array:
     """Return a copy of the weights, float64; raise where they are not finite numbers."""
     weights = finite_numbers(name, value)
     if weights.ndim != 1:
-        raise InputError(
-            "{name}: expected numbers of shape [weights], got {shape}", name=name, shape=list(weights.shape)
-        )
+        raise InputError("{}: expected numbers of shape [weights], got {}", name, list(weights.shape))
     return weights

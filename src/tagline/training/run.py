@@ -276,29 +276,19 @@ class Run:
         """Go back to where a checkpoint was written; nothing changes unless all of it fits."""
         history = log_of(state)
         if not (history or algorithm.is_slow):
-            raise StorageError(
-                "{source}: expected at least one pass, got none; {damaged}", source=state.source, damaged=DAMAGED
-            )
+            raise StorageError("{}: expected at least one pass, got none; {}", state.source, DAMAGED)
         best, seconds = None, state.value("seconds", float)
         if "best" in state.values:
             part = state.part("best")
             if not 1 <= (number := part.value("number", int)) <= len(history):
                 raise StorageError(
-                    "{source}: expected the best of {num_history} passes, got {number}; {damaged}",
-                    source=state.source,
-                    num_history=len(history),
-                    number=number,
-                    damaged=DAMAGED,
+                    "{}: expected the best of {} passes, got {}; {}", state.source, len(history), number, DAMAGED
                 )
             best = replace(history[number - 1], weights=algorithm.unpacked(part))
         part = state.part("algorithm")
         if (passes := algorithm.passes_in(part)) is not None and passes != len(history):
             raise StorageError(
-                "{source}: expected {passes} passes in the history, got {num_history}; {damaged}",
-                source=state.source,
-                passes=passes,
-                num_history=len(history),
-                damaged=DAMAGED,
+                "{}: expected {} passes in the history, got {}; {}", state.source, passes, len(history), DAMAGED
             )
         algorithm.load_state(part)
         self.history, self.best, self.started = history, best, self.clock() - seconds

@@ -85,19 +85,19 @@ class LabellingSums:
                 if (part < 0).any():
                     k = int(np.nonzero((part < 0).reshape(-1, K).any(axis=0))[0][0])
                     raise InputError(
-                        "feature {k}: expected {name} values of 0 or more, got {min:g}; improved iterative "
+                        "feature {}: expected {} values of 0 or more, got {:g}; improved iterative "
                         "scaling takes no others, lbfgs does",
-                        k=k,
-                        name=name,
-                        min=part[..., k].min(),
+                        k,
+                        name,
+                        part[..., k].min(),
                     )
             if L**T > MOST_LABELLINGS and not _whole(_counts(values)):
                 raise InputError(
-                    "features: expected whole numbers for {T} tokens and {L} labels, got fractions; with those "
-                    "all labellings are enumerated, at most {most_labellings:,} a sentence",
-                    T=T,
-                    L=L,
-                    most_labellings=MOST_LABELLINGS,
+                    "features: expected whole numbers for {} tokens and {} labels, got fractions; with those "
+                    "all labellings are enumerated, at most {:,} a sentence",
+                    T,
+                    L,
+                    MOST_LABELLINGS,
                 )
 
 
@@ -147,8 +147,8 @@ def _value_sums(attributes: Attributes, begins: IntArray, ends: IntArray) -> Flo
         return (last - first).astype(np.float64)
     if len(attributes.values) and attributes.values.min() < 0:
         raise InputError(
-            "X: expected attributes with values of 0 or more for iis, got {min:g}; use another algorithm",
-            min=attributes.values.min(),
+            "X: expected attributes with values of 0 or more for iis, got {:g}; use another algorithm",
+            attributes.values.min(),
         )
     sums: Float64Array = np.concatenate([[0.0], np.cumsum(attributes.values, dtype=np.float64)])
     return np.asarray(sums[last] - sums[first], np.float64)

@@ -126,9 +126,9 @@ class StochasticPasses(Algorithm):
         seed: int = 0,
     ) -> None:
         if not 1 <= batch <= 4:
-            raise InputError("batch: expected 1 to 4 sentences, got {batch}", batch=batch)
+            raise InputError("batch: expected 1 to 4 sentences, got {}", batch)
         if rate is not None and not rate > 0:
-            raise InputError("rate: expected a positive number, got {rate}", rate=rate)
+            raise InputError("rate: expected a positive number, got {}", rate)
         self.weights, self.rate, self.batch = as_weights("start", start), rate, batch
         self.passes, self.averaged, self.cooled = passes, averaged, cooled
         core = compiled.require()

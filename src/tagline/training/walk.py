@@ -63,13 +63,13 @@ class Walk(Algorithm):
     ) -> None:
         compiled.require()
         if memory is not None and memory < 1:
-            raise InputError("memory: expected at least one step, got {memory}", memory=memory)
+            raise InputError("memory: expected at least one step, got {}", memory)
         try:
             kind = str(np.dtype(dtype))
         except (TypeError, ValueError, RecursionError):
             kind = shown_value(dtype)
         if kind not in ("float32", "float64"):
-            raise InputError("dtype: expected float32 or float64, got {kind:.60}", kind=kind)
+            raise InputError("dtype: expected float32 or float64, got {:.60}", kind)
         self.weights = as_weights("start", start)
         n = len(self.weights)
         self._objective, self._penalty = objective, Penalty.of(*penalty, n)
@@ -94,10 +94,10 @@ class Walk(Algorithm):
         self.value, self._sums, _ = self._measure(self.weights, -1, self.gradient)
         if not math.isfinite(self.value) or not math.isfinite(self.gradient_norm):
             raise InputError(
-                "objective: expected a finite value and gradient at the start, got {value:g} and a gradient of "
-                "norm {gradient_norm:g}; start from other weights",
-                value=self.value,
-                gradient_norm=self.gradient_norm,
+                "objective: expected a finite value and gradient at the start, got {:g} and a gradient of "
+                "norm {:g}; start from other weights",
+                self.value,
+                self.gradient_norm,
             )
 
     @property
@@ -202,9 +202,7 @@ class Walk(Algorithm):
         value, smooth = math.inf if math.isnan(value) else float(value), np.ascontiguousarray(smooth, np.float64)
         if smooth.shape != weights.shape:
             raise InputError(
-                "gradient: expected shape {shape} as the weights, got {got}",
-                shape=list(weights.shape),
-                got=list(smooth.shape),
+                "gradient: expected shape {} as the weights, got {}", list(weights.shape), list(smooth.shape)
             )
         sums, products = compiled.require().measure_point(
             weights,
@@ -242,17 +240,11 @@ def _as_diagonal(diagonal: Diagonal | None, start: Float64Array) -> Float64Array
     try:
         values = np.ascontiguousarray(diagonal(start) if callable(diagonal) else diagonal, np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            "diagonal: expected numbers, one a weight, got {diagonal}", diagonal=shown_value(diagonal)
-        ) from None
+        raise InputError("diagonal: expected numbers, one a weight, got {}", shown_value(diagonal)) from None
     if values.shape != start.shape:
-        raise InputError(
-            "diagonal: expected shape {shape} as the weights, got {got}",
-            shape=list(start.shape),
-            got=list(values.shape),
-        )
+        raise InputError("diagonal: expected shape {} as the weights, got {}", list(start.shape), list(values.shape))
     bad = ~(np.isfinite(values) & (values > 0))
     if bad.any():
         k = int(np.flatnonzero(bad)[0])
-        raise InputError("diagonal[{k}]: expected a positive, finite number, got {got}", k=k, got=values[k])
+        raise InputError("diagonal[{}]: expected a positive, finite number, got {}", k, values[k])
     return values

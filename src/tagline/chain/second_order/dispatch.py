@@ -56,10 +56,7 @@ def _check_pairs(chain: Chain, pair_bytes: int) -> None:
     check_room(
         int(largest.sum()) * pair_bytes,
         message(
-            "sentence {b}: tables of the pairs of {num_labels:,} labels at {lengths:,} tokens",
-            b=b,
-            num_labels=chain.num_labels,
-            lengths=chain.lengths[b],
+            "sentence {}: tables of the pairs of {:,} labels at {:,} tokens", b, chain.num_labels, chain.lengths[b]
         ),
         message("split long sentences, or train the model with prune="),
     )

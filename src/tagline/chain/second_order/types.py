@@ -47,9 +47,7 @@ class Triples:
         L = num_labels
         if len(labels) != len(values) or (labels < 0).any() or (labels >= L).any():
             raise InputError(
-                "triples: expected three labels below {L} for each of {num_values} scores, got others",
-                L=L,
-                num_values=len(values),
+                "triples: expected three labels below {} for each of {} scores, got others", L, len(values)
             )
         if np.isnan(values).any() or np.isposinf(values).any():
             raise InputError("scores: expected finite numbers or -inf, got others")
@@ -102,9 +100,9 @@ class SecondOrderChain:
     def __post_init__(self) -> None:
         if self.triples.num_labels != self.chain.num_labels:
             raise InputError(
-                "triples: expected those of {num_labels} labels, as the chain has them, got {got}",
-                num_labels=self.chain.num_labels,
-                got=self.triples.num_labels,
+                "triples: expected those of {} labels, as the chain has them, got {}",
+                self.chain.num_labels,
+                self.triples.num_labels,
             )
 
     @property
@@ -199,13 +197,13 @@ class PairChain(Chain):
 def _check_pairs(count: int) -> None:
     if count > MOST_PAIRS:
         raise InputError(
-            "labels: expected at most {most_pairs} pairs of them in a chain over pairs, got {count}; ask the "
+            "labels: expected at most {} pairs of them in a chain over pairs, got {}; ask the "
             "model's own methods, which need no such chain, or train it with prune=",
-            most_pairs=MOST_PAIRS,
-            count=count,
+            MOST_PAIRS,
+            count,
         )
     check_room(
         24 * count**2,
-        message("labels: a chain over {count:,} pairs of them", count=count),
+        message("labels: a chain over {:,} pairs of them", count),
         message("ask the model's own methods, which need no such chain, or train it with prune="),
     )

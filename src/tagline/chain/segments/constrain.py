@@ -89,10 +89,6 @@ def _integers(name: str, values: ArrayLike, size: int) -> np.ndarray:
     numbers = as_array(name, values)
     if numbers.shape != (size,) or (numbers.size and numbers.dtype.kind not in "iu"):
         raise InputError(
-            "{name}: expected integers of shape [{size}], got {dtype} {shape}",
-            name=name,
-            size=size,
-            dtype=numbers.dtype,
-            shape=list(numbers.shape),
+            "{}: expected integers of shape [{}], got {} {}", name, size, numbers.dtype, list(numbers.shape)
         )
     return numbers

@@ -147,29 +147,22 @@ def _as_segment(chain: SegmentChain, m: int, span: SegmentQuery) -> tuple[int, i
     try:
         b, first, last, label = (int(number) for number in span)
     except (TypeError, ValueError):
-        raise InputError(
-            "spans[{m}]: expected (sentence, start, end, label), got {span}", m=m, span=shown_value(span)
-        ) from None
+        raise InputError("spans[{}]: expected (sentence, start, end, label), got {}", m, shown_value(span)) from None
     if not 0 <= b < chain.num_sentences:
-        raise InputError(
-            "spans[{m}]: expected a sentence from 0 to {last}, got {b}", m=m, last=chain.num_sentences - 1, b=b
-        )
+        raise InputError("spans[{}]: expected a sentence from 0 to {}, got {}", m, chain.num_sentences - 1, b)
     most = min(chain.max_length, int(chain.lengths[b]) - first)
     if first < 0 or not 1 <= last - first <= most:
         raise InputError(
-            "spans[{m}]: expected 1 to {max_length} tokens within the {lengths} of sentence {b}, got tokens "
-            "{first} to {last}",
-            m=m,
-            max_length=chain.max_length,
-            lengths=chain.lengths[b],
-            b=b,
-            first=first,
-            last=last - 1,
+            "spans[{}]: expected 1 to {} tokens within the {} of sentence {}, got tokens {} to {}",
+            m,
+            chain.max_length,
+            chain.lengths[b],
+            b,
+            first,
+            last - 1,
         )
     if not 0 <= label < chain.num_labels:
-        raise InputError(
-            "spans[{m}]: expected a label from 0 to {last}, got {label}", m=m, last=chain.num_labels - 1, label=label
-        )
+        raise InputError("spans[{}]: expected a label from 0 to {}, got {}", m, chain.num_labels - 1, label)
     return int(chain.offsets[b]) + last - 1, last - first - 1, label
 
 
@@ -233,30 +226,25 @@ def as_segmentation(chain: SegmentChain, labels: ArrayLike, begins: ArrayLike) -
     cuts = as_array("begins", begins)
     if cuts.shape != (chain.num_tokens,) or (cuts.size and cuts.dtype != np.bool_):
         raise InputError(
-            "begins: expected booleans of shape [{num_tokens}], got {dtype} {shape}",
-            num_tokens=chain.num_tokens,
-            dtype=cuts.dtype,
-            shape=list(cuts.shape),
+            "begins: expected booleans of shape [{}], got {} {}", chain.num_tokens, cuts.dtype, list(cuts.shape)
         )
     cuts = cuts.astype(np.bool_)
     first = first_entries(chain.offsets)
     wrong = np.flatnonzero(first & ~cuts)
     if len(wrong):
-        raise InputError("begins[{wrong}]: expected True at the first token of a sentence, got False", wrong=wrong[0])
+        raise InputError("begins[{}]: expected True at the first token of a sentence, got False", wrong[0])
     changes = np.flatnonzero(~cuts[1:] & (numbers[1:] != numbers[:-1])) + 1
     if len(changes):
-        raise InputError(
-            "labels[{changes}]: expected the label of the token before, in the same segment", changes=changes[0]
-        )
+        raise InputError("labels[{}]: expected the label of the token before, in the same segment", changes[0])
     starts = np.flatnonzero(cuts)
     sizes = np.diff(np.append(starts, chain.num_tokens))
     long = np.flatnonzero(sizes > chain.max_length)
     if len(long):
         raise InputError(
-            "begins[{starts}]: expected segments of up to {max_length} tokens, got {got}",
-            starts=starts[long[0]],
-            max_length=chain.max_length,
-            got=sizes[long[0]],
+            "begins[{}]: expected segments of up to {} tokens, got {}",
+            starts[long[0]],
+            chain.max_length,
+            sizes[long[0]],
         )
     return numbers, cuts
 
@@ -286,10 +274,10 @@ def k_best(chain: SegmentChain, k: int) -> list[RankedSegmentations]:
         return [replace(ways, scores=ways.scores + lost) for ways, lost in zip(ranked, taken, strict=True)]
     except MemoryError:  # others have taken what there is
         raise InputError(
-            "k: expected segmentations that fit into memory, got {k} for each of {num_sentences} sentences; ask "
+            "k: expected segmentations that fit into memory, got {} for each of {} sentences; ask "
             "for fewer, or about fewer sentences at once",
-            k=shown_value(k),
-            num_sentences=chain.num_sentences,
+            shown_value(k),
+            chain.num_sentences,
         ) from None
 
 

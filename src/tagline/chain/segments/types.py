@@ -60,18 +60,16 @@ class SegmentChain:
         segments = as_array("scores", scores)
         if segments.ndim != 3 or not segments.shape[1] or not segments.shape[2]:
             raise InputError(
-                "scores: expected shape [tokens, lengths, labels] with at least one length and one label, got {shape}",
-                shape=list(segments.shape),
+                "scores: expected shape [tokens, lengths, labels] with at least one length and one label, got {}",
+                list(segments.shape),
             )
         if segments.size and segments.dtype.kind not in "fiu":
-            raise InputError("scores: expected numbers, got dtype {dtype}", dtype=segments.dtype)
+            raise InputError("scores: expected numbers, got dtype {}", segments.dtype)
         segments = np.array(segments, np.float64)
         N, _, L = segments.shape
         if as_array("transitions", transitions).shape != (L, L):
             raise InputError(
-                "transitions: expected shape [{L}, {L}] to match the scores, got {shape}",
-                L=L,
-                shape=list(np.shape(transitions)),
+                "transitions: expected shape [{0}, {0}] to match the scores, got {1}", L, list(np.shape(transitions))
             )
         rest = Chain(sealed(np.zeros((N, L))), transitions, start, end, offsets)  # checks everything else
         wrong = ~((np.abs(segments) < LARGEST) | np.isneginf(segments))
@@ -79,9 +77,7 @@ class SegmentChain:
         if wrong.any():
             n, d, j = np.argwhere(wrong)[0]
             place = f"scores[{n}, {d}, {j}]{place_of(rest.offsets, n)}"
-            raise InputError(
-                "{place}: expected a finite score or -inf (forbidden), got {got}", place=place, got=segments[n, d, j]
-            )
+            raise InputError("{}: expected a finite score or -inf (forbidden), got {}", place, segments[n, d, j])
         values = {"scores": segments, "offsets": rest.offsets}
         values |= {name: np.array(getattr(rest, name), np.float64) for name in ("transitions", "start", "end")}
         for name, array in values.items():

@@ -31,9 +31,7 @@ def _require(name: str, source: str) -> None:
     if name == "native":
         compiled.require()
     if name == "fused" and not _has_triton():
-        raise InputError(
-            '{source}: expected Triton for the engine "fused", got none; pip install triton', source=source
-        )
+        raise InputError('{}: expected Triton for the engine "fused", got none; pip install triton', source)
 
 
 _TRITON = find_spec("triton") is not None
@@ -103,9 +101,7 @@ def backend(c: TensorChain) -> ModuleType:
     elif name == "auto":
         name = "fused" if device == "cuda" and _has_triton() else "batched"
     if name == "native" and device != "cpu":
-        raise InputError(
-            'tensor engine "native": expected tensors on the CPU, got some on {device}; use "auto"', device=device
-        )
+        raise InputError('tensor engine "native": expected tensors on the CPU, got some on {}; use "auto"', device)
     chosen = _backends[name]
     if name == "fused":
         if not chosen.fits(c):
@@ -118,10 +114,10 @@ def _require_device(device: str) -> None:
     """Say where the kernels of `fused` run."""
     if device != "cuda" and os.environ.get("TRITON_INTERPRET", "").lower() not in INTERPRETED:
         raise InputError(
-            'tensor engine "fused": expected tensors on a GPU, got some on {device}; move them with '
+            'tensor engine "fused": expected tensors on a GPU, got some on {}; move them with '
             '.to("cuda"), or use "auto" (for Triton\'s slow interpreter on the CPU, set TRITON_INTERPRET=1 '
             "before Python starts)",
-            device=device,
+            device,
         )
 
 

@@ -47,16 +47,11 @@ def command(
         else:
             table = clusters_of_texts(files, count, min_count=min_count, tokens=tokens, encoding=encoding, quiet=quiet)
     except KeyboardInterrupt:
-        say(message("interrupted, nothing was saved: {output} was not written", output=output), err=True)
+        say(message("interrupted, nothing was saved: {} was not written", output), err=True)
         raise SystemExit(130) from None
     table.write(output)
     if not quiet:
         say(
-            message(
-                "{output}: {num_table:,} words in {num_names:,} clusters",
-                output=output,
-                num_table=len(table),
-                num_names=len(table.names),
-            ),
+            message("{}: {:,} words in {:,} clusters", output, len(table), len(table.names)),
             err=True,
         )

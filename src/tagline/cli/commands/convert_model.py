@@ -26,8 +26,6 @@ def command(
     model = read_model(source)
     write_model(model, target, to)
     say(
-        message(
-            "{target}: {num_labels} labels, as a model of {to}", target=target, num_labels=len(model.labels_), to=to
-        ),
+        message("{}: {} labels, as a model of {}", target, len(model.labels_), to),
         err=True,
     )

@@ -29,12 +29,10 @@ def command(
     strict = {} if format_of(file, form) in ("text", "words") else {"strict": not lenient}
     corpus = read(file, form, encoding=encoding, **strict)
     for problem in corpus.problems:
-        say(message("skipped: {problem}", problem=problem), err=True)
+        say(message("skipped: {}", problem), err=True)
     if form is None and format_of(file) == "columns" and looks_like(first_lines(corpus)) == TEXT:
         say(
-            message(
-                "{file}: read as columns, a token a line; say --format text where each line is a sentence", file=file
-            ),
+            message("{}: read as columns, a token a line; say --format text where each line is a sentence", file),
             err=True,
         )
     facts = corpus.describe()

@@ -58,7 +58,7 @@ def command(
 
     known = None if train is None else read_training_words(train, encoding)
     if known is not None:
-        say(message("{train}: {num_known:,} distinct words", train=train, num_known=len(known)), err=True)
+        say(message("{}: {:,} distinct words", train, len(known)), err=True)
 
     report = evaluate_files(
         gold,
@@ -79,9 +79,9 @@ def command(
     show(report, by_type=by_type, details=details, as_json=as_json)
     if html is not None:
         save_html(report, html)
-        say(message("wrote {html}", html=html), err=True)
+        say(message("wrote {}", html), err=True)
     for path in save_plots(report, plot) if plot is not None else []:
-        say(message("wrote {path}", path=path), err=True)
+        say(message("wrote {}", path), err=True)
 
 
 def show(report: Report, *, by_type: bool = True, details: bool = False, as_json: bool = False) -> None:
@@ -96,9 +96,7 @@ def show(report: Report, *, by_type: bool = True, details: bool = False, as_json
     for part in (report.interval, report.comparison):
         say("" if part is None else part.text(), nl=False)
     say(
-        message(
-            "rule: {value}", value=report.spans.rule if report.words is None else message("words, both ends right")
-        ),
+        message("rule: {}", report.spans.rule if report.words is None else message("words, both ends right")),
         err=True,
     )
 

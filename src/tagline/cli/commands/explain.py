@@ -43,12 +43,10 @@ def command(
     from tagline.readers.sources import read_string
 
     if most < 0:
-        raise InputError("--most: expected 0 or more, got {most}", most=most)
+        raise InputError("--most: expected 0 or more, got {}", most)
     loaded = load_tagger(model)
     if not loaded.explains:
-        raise InputError(
-            "--model: expected a model that can explain its tags, got a {type}", type=type(loaded).__name__
-        )
+        raise InputError("--model: expected a model that can explain its tags, got a {}", type(loaded).__name__)
     text = read_string("-") if sentence == "-" else sentence
     rest = {} if document is None else {"documents": sentences_of(loaded, document, tokens)}
     explanation = loaded.explain(as_sentence(loaded, text, tokens), **rest)
@@ -77,10 +75,7 @@ def as_sentence(model: Model, text: str, tokens: str) -> Sentence:
         if len(fields) != count or not all(fields):
             form = "/".join(["word", *(f"column{c}" for c in range(1, count))])
             raise InputError(
-                "sentence: expected tokens {form}, as the template looks at {count} columns, got {word!r}",
-                form=form,
-                count=count,
-                word=word,
+                "sentence: expected tokens {}, as the template looks at {} columns, got {!r}", form, count, word
             )
     return Corpus.from_sentences([{name: [row[c] for row in rows] for c, name in enumerate(names)}])[0]
 
@@ -107,8 +102,6 @@ def only(explanation: Explanation, token: str) -> Explanation:
     if not chosen:
         words = " ".join(part.token for part in explanation.tokens)
         raise InputError(
-            "--token: expected a word of the sentence or its number from 0, got {token!r}; it has: {words}",
-            token=token,
-            words=words,
+            "--token: expected a word of the sentence or its number from 0, got {!r}; it has: {}", token, words
         )
     return replace(explanation, tokens=chosen)

@@ -35,27 +35,22 @@ def command(
     network: Any = load(model)
     if not kind_named(network.kind).exports:
         raise InputError(
-            "{model}: expected a model of kind {kinds}, which can be written as ONNX, got {kind}; its own file "
+            "{}: expected a model of kind {}, which can be written as ONNX, got {}; its own file "
             "needs no PyTorch: tagline tag -m",
-            model=model,
-            kinds=message(" or ").join(kind.name for kind in kinds().values() if kind.exports),
-            kind=network.kind,
+            model,
+            message(" or ").join(kind.name for kind in kinds().values() if kind.exports),
+            network.kind,
         )
     done = network.export(output, opset=opset, force=force)
     sizes = ", ".join(f"{name} ({size / 1e6:.1f} MB)" if size > 1e6 else name for name, size in done.files.items())
-    say(message("wrote {folder}: {sizes}", folder=done.folder, sizes=sizes), err=True)
+    say(message("wrote {}: {}", done.folder, sizes), err=True)
     tried = (
         message("run.py gives the tags of the model on a few sentences")
         if done.checked
         else message("run.py was not tried")
     )
     say(
-        message(
-            "{tried}; it needs {needs}: pip install {needs2}",
-            tried=tried,
-            needs=", ".join(done.needs),
-            needs2=" ".join(done.needs),
-        ),
+        message("{}; it needs {}: pip install {}", tried, ", ".join(done.needs), " ".join(done.needs)),
         err=True,
     )
     say(f"python {os.path.join(done.folder, 'run.py')} < words.txt", err=True)

@@ -43,24 +43,22 @@ def command(
     from tagline.interop.formats import read_model
 
     if top < 0:
-        raise InputError("--top: expected 0 or more, got {top}", top=top)
+        raise InputError("--top: expected 0 or more, got {}", top)
     if plot is not None:
         kind_of(plot, argument="--plot")
     loaded: Any = read_model(model)
     if other is not None:
         for option, value in (("--label", label), ("--weights", weights), ("--plot", plot)):
             if value is not None:
-                raise InputError("{option}: expected one model, got two to compare; leave it out", option=option)
+                raise InputError("{}: expected one model, got two to compare; leave it out", option)
         _compare(loaded, other, (model, other), top, as_json)
         return
     for option, path in (("--weights", weights), ("--plot", plot)):
         if path and not hasattr(loaded, "write_weights"):
-            raise InputError(
-                "{option}: expected a model with weights, got a {type}", option=option, type=type(loaded).__name__
-            )
+            raise InputError("{}: expected a model with weights, got a {}", option, type(loaded).__name__)
     names = [str(name) for name in loaded.labels_]
     if label is not None and label not in names:
-        raise InputError("--label: expected one of {names}, got {label!r}", names=", ".join(names), label=label)
+        raise InputError("--label: expected one of {}, got {!r}", ", ".join(names), label)
     view = loaded.view(top, None if label is None else [label])
     if as_json:
         put_json(view.as_dict())
@@ -68,10 +66,10 @@ def command(
         say(view.text().rstrip("\n"))
     if weights:
         loaded.write_weights(weights)
-        say(message("wrote {weights}", weights=weights), err=True)
+        say(message("wrote {}", weights), err=True)
     if plot:
         loaded.plot_transitions(plot)
-        say(message("wrote {plot}", plot=plot), err=True)
+        say(message("wrote {}", plot), err=True)
 
 
 def _compare(loaded: Any, path: str, names: tuple[str, str], top: int, as_json: bool) -> None:

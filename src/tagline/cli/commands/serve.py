@@ -64,12 +64,12 @@ def command(
         if error.name not in ("fastapi", "uvicorn", "starlette", "pydantic", "pydantic_core", "prometheus_client"):
             raise
         raise InputError(
-            "serve: expected the packages of the service, got no module {name}; install them with: pip install "
+            "serve: expected the packages of the service, got no module {}; install them with: pip install "
             "'tagline[web]'",
-            name=error.name,
+            error.name,
         ) from None
     if log not in ("debug", "info", "warning", "error"):
-        raise InputError("--log: expected debug, info, warning or error, got {log!r}", log=log)
+        raise InputError("--log: expected debug, info, warning or error, got {!r}", log)
     token = read_token(token_file)
     check_exposure(host, token, insecure)
     if threads is not None:
@@ -93,7 +93,7 @@ def command(
 
     def announce(address: str) -> None:
         if sys.stderr is not None and sys.stderr.isatty():
-            say(message("{address}  (Ctrl-C ends it)", address=address), err=True)
+            say(message("{}  (Ctrl-C ends it)", address), err=True)
         else:
             log_start(address)
         if show:
@@ -111,5 +111,5 @@ def read_token(path: str | None) -> str | None:
     with open(path, encoding="utf-8") as file:
         token = file.read().strip()
     if not token:
-        raise InputError("--token-file: expected a token in {path}, got an empty file", path=path)
+        raise InputError("--token-file: expected a token in {}, got an empty file", path)
     return token

@@ -130,7 +130,7 @@ def command(
             write_answers(target, tag_tables(str(model), inputs, marginals=marginals, form=form, encoding=encoding))
         return
     if output in OUTPUTS and shape is None:
-        say(message("-o names a file now; {output} was taken as --as {output}", output=output), err=True)
+        say(message("-o names a file now; {0} was taken as --as {0}", output), err=True)
         output, shape = None, output
     questions = Questions(shape, marginals, k_best, spans, min_probability)
     source = Source(form, tokens, encoding, comment, docstart, split=split, documents=documents)
@@ -158,7 +158,7 @@ def command(
             meter.begin(inputs)
             write_answers(target, tag_stream(loaded, inputs, questions, source, listener))
             if target is not None and not quiet:
-                meter.say(message("wrote {target}", target=target))
+                meter.say(message("wrote {}", target))
     if meter.skipped:
-        several = message("skipped {skipped} broken sentences", skipped=meter.skipped)
+        several = message("skipped {} broken sentences", meter.skipped)
         say(several if meter.skipped > 1 else message("skipped 1 broken sentence"), err=True)

@@ -132,9 +132,7 @@ def train(
     from tagline.readers.training_files import LabelledFiles
 
     if ray is None and (workers is not None or scratch is not None):
-        raise InputError(
-            "--{value}: expected --ray beside it, got none", value="workers" if workers is not None else "scratch"
-        )
+        raise InputError("--{}: expected --ray beside it, got none", "workers" if workers is not None else "scratch")
     use_threads(threads)
     said = {name: options[name] for name in named if name in options}
     try:
@@ -159,12 +157,12 @@ def train(
     except KeyboardInterrupt:
         checkpoint = said.get("checkpoint")
         left = (
-            message("; --checkpoint {checkpoint} --resume goes on", checkpoint=checkpoint)
+            message("; --checkpoint {} --resume goes on", checkpoint)
             if checkpoint and os.path.exists(checkpoint)
             else ""
         )
         say(
-            message("interrupted, nothing was saved: {output} was not written{left}", output=output, left=left),
+            message("interrupted, nothing was saved: {} was not written{}", output, left),
             err=True,
         )
         raise SystemExit(130) from None

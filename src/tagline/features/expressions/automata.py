@@ -108,7 +108,7 @@ class _Builder:
 
     def _append(self, state: State) -> int:
         if len(self.states) == MOST_STATES:
-            raise SizeError(message("{most_states} states with repetition written out", most_states=MOST_STATES))
+            raise SizeError(message("{} states with repetition written out", MOST_STATES))
         self.states.append(state)
         return len(self.states) - 1
 

@@ -85,12 +85,10 @@ class ByteExpression:
             kind = {b"*": STAR, b"?": OPTIONAL}.get(left[at : at + 1], ONE)
             at += kind != ONE
             if left[begin : begin + 1] in (b"*", b"?"):
-                raise ExpressionError(
-                    message("{chr} without anything before it to repeat", chr=chr(left[begin])), begin
-                )
+                raise ExpressionError(message("{} without anything before it to repeat", chr(left[begin])), begin)
             atoms.append(Atom(members, kind))
         if len(atoms) > MOST_ATOMS:
-            raise SizeError(message("{most_atoms} characters", most_atoms=MOST_ATOMS))
+            raise SizeError(message("{} characters", MOST_ATOMS))
         return ByteExpression(tuple(atoms), at_start, at < len(left))
 
     @cached_property
@@ -106,9 +104,7 @@ class ByteExpression:
                 return [self._search(bytes_of(word)) for word in words]
             places = self._compiled.find([*words]).reshape(-1, 2).tolist()
         except UnicodeEncodeError as error:
-            raise InputError(
-                "words: expected Unicode text, got {object!r} with a lone surrogate", object=error.object
-            ) from None
+            raise InputError("words: expected Unicode text, got {!r} with a lone surrogate", error.object) from None
         found = [(begin, length) if begin >= 0 else None for begin, length in places]
         for k, word in enumerate(words):
             if has_bytes(word):  # the core would read the characters that stand for them

@@ -49,11 +49,7 @@ _REFUSED = {
     ">": message("an atomic group"),
     "P=": message("a backreference"),
 }
-_LONG_OR_DEEP = message(
-    "{most_characters} characters and {most_nested} groups in one another",
-    most_characters=MOST_CHARACTERS,
-    most_nested=MOST_NESTED,
-)
+_LONG_OR_DEEP = message("{} characters and {} groups in one another", MOST_CHARACTERS, MOST_NESTED)
 _DIGITS, _OCTAL = "0123456789", "01234567"
 _BLANKS = " \t\n\r\v\f"
 _FLAGS = "aimsux"
@@ -122,7 +118,7 @@ class _Parser:
     def _take_until(self, end: str, what: str) -> str:
         first, behind = self._at, self._text.find(end, self._at)
         if behind < 0:
-            raise ExpressionError(message("{what} without {end}", what=what, end=end), first)
+            raise ExpressionError(message("{} without {}", what, end), first)
         self._at = behind + len(end)
         return self._text[first:behind]
 
@@ -157,7 +153,7 @@ class _Parser:
                     raise ExpressionError(message("a comment without )"), begin)
             elif (counts := self._read_counts()) is not None:
                 if not repeatable:
-                    raise ExpressionError(message("nothing that {character} can repeat", character=character), begin)
+                    raise ExpressionError(message("nothing that {} can repeat", character), begin)
                 parts[-1] = repetition_of(parts[-1], *counts)
                 repeatable = False
             elif self._begins_with_flags():
@@ -196,7 +192,7 @@ class _Parser:
             self._at = begin
             return None
         if any(len(digits.lstrip("0")) > 5 or int(digits or "0") > MOST_REPEATED for digits in (least, most)):
-            raise ExpressionError(message("a count above {most_repeated}", most_repeated=MOST_REPEATED), begin)
+            raise ExpressionError(message("a count above {}", MOST_REPEATED), begin)
         counts = int(least or "0"), int(most) if most else None
         if counts[1] is not None and counts[1] < counts[0]:
             raise ExpressionError(message("a count that falls"), begin)
@@ -235,7 +231,7 @@ class _Parser:
             self._sets.add(bounds)
             self._bounds += len(bounds)
         if self._bounds > MOST_BOUNDS:
-            raise SizeError(message("{most_bounds} ranges of characters", most_bounds=MOST_BOUNDS // 2))
+            raise SizeError(message("{} ranges of characters", MOST_BOUNDS // 2))
         return Characters(bounds)
 
     # Groups and flags.
@@ -259,9 +255,9 @@ class _Parser:
     def _read_name(self, begin: int) -> None:
         name = self._take_until(">", message("the name of a group"))
         if not name.isidentifier():
-            raise ExpressionError(message('a group with the name "{name:.40}"', name=name), begin)
+            raise ExpressionError(message('a group with the name "{:.40}"', name), begin)
         if name in self._names:
-            raise ExpressionError(message('a second group with the name "{name:.40}"', name=name), begin)
+            raise ExpressionError(message('a second group with the name "{:.40}"', name), begin)
         self._names.add(name)
 
     def _read_extension(self, flags: _Flags, begin: int) -> _Flags:
@@ -270,7 +266,7 @@ class _Parser:
                 raise BacktrackingError(what, begin)
         if self._next() and self._next() in _FLAGS + "-":
             return self._read_flags(flags, ":")
-        raise ExpressionError(message("an unknown group, (?{next}", next=self._next()), begin)
+        raise ExpressionError(message("an unknown group, (?{}", self._next()), begin)
 
     def _begins_with_flags(self) -> bool:
         """Tell whether flags for the whole expression are next: (?i) and not (?i:"""
@@ -287,7 +283,7 @@ class _Parser:
         switched_on = self._take_while(_FLAGS)
         switched_off = self._take_while(_FLAGS) if self._taken("-") else None
         if switched_off == "" or not self._taken(end):
-            raise ExpressionError(message("flags that are none of {flags}", flags=", ".join(_FLAGS)), begin)
+            raise ExpressionError(message("flags that are none of {}", ", ".join(_FLAGS)), begin)
         both = set(switched_on) & set(switched_off or "")
         if both or {"a", "u"} <= set(switched_on) or {"a", "u"} & set(switched_off or ""):
             raise ExpressionError(message("flags that exclude one another"), begin)
@@ -351,16 +347,14 @@ class _Parser:
         if letter in _ESCAPES:
             return ord(_ESCAPES[letter])
         if not letter or (letter.isascii() and letter.isalpha()):
-            raise ExpressionError(message("an unknown escape, \\{letter}", letter=letter), begin)
+            raise ExpressionError(message("an unknown escape, \\{}", letter), begin)
         return ord(letter)
 
     def _read_hexadecimal(self, letter: str, begin: int) -> int:
         count = _HEXADECIMAL[letter]
         digits = self._take_while("0123456789abcdefABCDEF", count)
         if len(digits) < count or int(digits, 16) >= BEYOND:
-            raise ExpressionError(
-                message("\\{letter} without the {count} digits of a character", letter=letter, count=count), begin
-            )
+            raise ExpressionError(message("\\{} without the {} digits of a character", letter, count), begin)
         return int(digits, 16)
 
     def _read_character_name(self, begin: int) -> int:
@@ -369,7 +363,7 @@ class _Parser:
             return ord(unicodedata.lookup(name))
         except (KeyError, TypeError):
             raise ExpressionError(
-                message("\\N without the name of a character in braces, {name!r:.60},", name=name), begin
+                message("\\N without the name of a character in braces, {!r:.60},", name), begin
             ) from None
 
     def _read_octal(self, digit: str, begin: int, in_set: bool) -> int:
@@ -382,7 +376,7 @@ class _Parser:
                 raise BacktrackingError(message("a backreference"), begin)
             self._at += 2
         if digit not in _OCTAL or int(digits, 8) > 0o377:
-            raise ExpressionError(message("\\{digits} that is no octal number up to 377", digits=digits), begin)
+            raise ExpressionError(message("\\{} that is no octal number up to 377", digits), begin)
         return int(digits, 8)
 
 

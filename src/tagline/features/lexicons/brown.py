@@ -78,9 +78,7 @@ def count_bigrams(sentences: Iterable[Sequence[str]], min_count: int = 1) -> Big
     block: list[int] = []
     for sentence in sentences:
         if isinstance(sentence, str):
-            raise InputError(
-                "sentences: expected lists of words, got a string, {sentence}; split it", sentence=shown_value(sentence)
-            )
+            raise InputError("sentences: expected lists of words, got a string, {}; split it", shown_value(sentence))
         block += [numbers.setdefault(word, len(numbers)) for word in sentence]
         block.append(-1)
         if len(block) >= BLOCK:
@@ -134,11 +132,11 @@ def _check_memory(classes: int) -> None:
     taken, most = BYTES_A_PAIR * (classes + 1) ** 2, MEMORY // 2
     if taken > most:
         raise InputError(
-            "count: expected up to {last:,} clusters, whose tables fit into half of the memory, got {classes:,}, "
-            "whose tables take {taken:.0f} GiB",
-            last=math.isqrt(most // BYTES_A_PAIR) - 1,
-            classes=classes,
-            taken=taken / 2**30,
+            "count: expected up to {:,} clusters, whose tables fit into half of the memory, got {:,}, "
+            "whose tables take {:.0f} GiB",
+            math.isqrt(most // BYTES_A_PAIR) - 1,
+            classes,
+            taken / 2**30,
         )
 
 
@@ -159,7 +157,7 @@ def brown_clusters(
     check_whole("count", count, 1, wanted=message("1 or more"))
     counts = count_bigrams(sentences, min_count)
     if not counts.words:
-        raise InputError("text: expected words that occur at least {min_count} times, got none", min_count=min_count)
+        raise InputError("text: expected words that occur at least {} times, got none", min_count)
     merges = brown_merges(counts, count, progress)
     bits = bits_of(merges, len(counts.words), count)
     totals = dict(zip(counts.words, counts.counts.tolist(), strict=True))

@@ -39,16 +39,14 @@ class Clusters:
 
     def __init__(self, table: Mapping[str, str | int], counts: Mapping[str, int] | None = None) -> None:
         if not isinstance(table, Mapping):
-            raise InputError(
-                "clusters: expected a mapping from words to clusters, got {table}", table=shown_value(table)
-            )
+            raise InputError("clusters: expected a mapping from words to clusters, got {}", shown_value(table))
         for word, cluster in table.items():
             if not _is_name(word) or not (is_whole(cluster) or _is_name(cluster)):
                 raise InputError(
                     "clusters: expected words and clusters that are strings without TAB or line break (clusters "
-                    "may be whole numbers), got {word}: {cluster}",
-                    word=shown_value(word),
-                    cluster=shown_value(cluster),
+                    "may be whole numbers), got {}: {}",
+                    shown_value(word),
+                    shown_value(cluster),
                 )
         names: dict[str, int] = {}
         numbers = [names.setdefault(str(cluster), len(names)) for cluster in table.values()]
@@ -59,12 +57,9 @@ class Clusters:
         """Make the table of words, the number of each one's cluster, and the names of clusters; as `arrays` has it."""
         proper = len(words) == len(numbers) == len(set(words)) and len(set(names)) == len(names)
         if not proper or not all(map(_is_name, (*words, *names))):
-            raise InputError(
-                "clusters: expected {num_numbers} distinct words and distinct clusters, got others",
-                num_numbers=len(numbers),
-            )
+            raise InputError("clusters: expected {} distinct words and distinct clusters, got others", len(numbers))
         if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(names):
-            raise InputError("clusters: expected numbers below {num_names}, got others", num_names=len(names))
+            raise InputError("clusters: expected numbers below {}, got others", len(names))
         out = cls({})
         out._fill(tuple(words), np.asarray(numbers, np.int64), tuple(names), {})
         return out
@@ -84,25 +79,14 @@ class Clusters:
             cluster, *rest = line.split("\t")
             if len(rest) not in (1, 2) or not cluster or not rest[0] or (rest[1:] and not rest[1].isdecimal()):
                 wanted = message("a cluster, a TAB, a word, a TAB, a count")
-                raise InputError(
-                    "{name}:{number}: expected {wanted}, got {line}",
-                    name=name,
-                    number=number,
-                    wanted=wanted,
-                    line=shown(line),
-                )
+                raise InputError("{}:{}: expected {}, got {}", name, number, wanted, shown(line))
             if rest[0] in table:
-                raise InputError(
-                    "{name}:{number}: expected each word once, got {rest} twice",
-                    name=name,
-                    number=number,
-                    rest=shown(rest[0]),
-                )
+                raise InputError("{}:{}: expected each word once, got {} twice", name, number, shown(rest[0]))
             table[rest[0]] = cluster
             if rest[1:]:
                 counts[rest[0]] = int(rest[1])
         if not table:
-            raise InputError("{name}: expected words and their clusters, got none", name=name)
+            raise InputError("{}: expected words and their clusters, got none", name)
         return cls(table, counts)
 
     def write(self, path: PathLike) -> None:
@@ -152,11 +136,7 @@ def as_clusters(clusters: object) -> tuple[Clusters, ...]:
         return ()
     listed = clusters if isinstance(clusters, list | tuple) else [clusters]
     if not 0 < len(listed) <= MOST_TABLES:
-        raise InputError(
-            "clusters: expected 1 to {most_tables} tables, got {num_listed}",
-            most_tables=MOST_TABLES,
-            num_listed=len(listed),
-        )
+        raise InputError("clusters: expected 1 to {} tables, got {}", MOST_TABLES, len(listed))
     return tuple(map(_as_table, listed))
 
 
@@ -167,9 +147,7 @@ def _as_table(table: object) -> Clusters:
         return Clusters(table)
     if isinstance(table, str | os.PathLike):
         return Clusters.read(table)
-    raise InputError(
-        "clusters: expected a file, a mapping or Clusters, or a list of them, got {table}", table=shown_value(table)
-    )
+    raise InputError("clusters: expected a file, a mapping or Clusters, or a list of them, got {}", shown_value(table))
 
 
 def _is_name(text: object) -> bool:

@@ -69,9 +69,7 @@ class Dictionary:
         conflicts: str = "error",
     ) -> None:
         if not is_listing(entries):
-            raise InputError(
-                "entries: expected a mapping or a list of phrases, got {entries}", entries=shown_value(entries)
-            )
+            raise InputError("entries: expected a mapping or a list of phrases, got {}", shown_value(entries))
         pairs = entries.items() if isinstance(entries, Mapping) else ((entry, None) for entry in entries)
         rows = ((f"entries[{n}]", entry, type_name) for n, (entry, type_name) in enumerate(pairs))
         self.priority = _one_of("priority", priority, PRIORITIES)
@@ -114,13 +112,13 @@ class Dictionary:
             if earlier != number and conflicts == "error":
                 names = list(types)
                 raise InputError(
-                    "{where}: expected {entry!r} to be {names} as at {places}, got {got}; keep one, say "
+                    "{}: expected {!r} to be {} as at {}, got {}; keep one, say "
                     "conflicts='first' or 'last', or make a dictionary for each type",
-                    where=where,
-                    entry=entry,
-                    names=names[earlier],
-                    places=places[node],
-                    got=names[number],
+                    where,
+                    entry,
+                    names[earlier],
+                    places[node],
+                    names[number],
                 )
             places.setdefault(node, where)
             if conflicts == "last":
@@ -154,9 +152,7 @@ class Dictionary:
         else:
             tokens = list(entry) if isinstance(entry, Sequence) else []
         if not tokens or not all(isinstance(token, str) and token for token in tokens):
-            raise InputError(
-                "{where}: expected a phrase of at least one token, got {entry}", where=where, entry=shown_value(entry)
-            )
+            raise InputError("{}: expected a phrase of at least one token, got {}", where, shown_value(entry))
         return [token.casefold() for token in tokens] if self.fold_case else tokens
 
     @overload
@@ -174,8 +170,8 @@ class Dictionary:
             return self._spans(self._numbers(text.column(column)), text.offsets)
         tokens: list[Any] = list(text) if is_listing(text) else [text]
         if not is_listing(text) or not all(isinstance(token, str) for token in tokens):
-            got = message("the string {text}", text=shown_value(text)) if isinstance(text, str) else shown_value(text)
-            raise InputError("text: expected a list of tokens or a Corpus, got {got}", got=got)
+            got = message("the string {}", shown_value(text)) if isinstance(text, str) else shown_value(text)
+            raise InputError("text: expected a list of tokens or a Corpus, got {}", got)
         return self._spans(self._numbers(Column.of(tokens)), np.array([0, len(tokens)], np.int64)).to_lists(1)[0]
 
     def column(self, corpus: Corpus, scheme: str | Scheme = "BIOES", column: str = TOKEN) -> Column:
@@ -208,10 +204,10 @@ class Dictionary:
         for tag in tags.vocabulary:
             if tag != "O" and tag not in numbers:
                 raise InputError(
-                    "labels: expected {tag!r}, which a match of the dictionary needs, got {labels!s:.80}; give "
+                    "labels: expected {!r}, which a match of the dictionary needs, got {!s:.80}; give "
                     "the phrases a type that the model knows, or use the dictionary as a feature",
-                    tag=tag,
-                    labels=", ".join(labels),
+                    tag,
+                    ", ".join(labels),
                 )
             table.append(UNKNOWN if tag == "O" else numbers[tag])
         return np.array(table or [UNKNOWN], np.int64)[tags.ids]
@@ -227,9 +223,9 @@ class Dictionary:
         tag_scheme = scheme_of(scheme)
         if not tag_scheme.typed and self.priority == "under":
             raise InputError(
-                'dictionary: priority "under" adds spans where a model says O, and {name} has no O; take priority '
+                'dictionary: priority "under" adds spans where a model says O, and {} has no O; take priority '
                 '"over" or "feature"',
-                name=tag_scheme.name,
+                tag_scheme.name,
             )
         phrases: dict[tuple[str, int], tuple[str, ...]] = {}  # by type and length: of 3 tokens or more, tags are alike
         for phrase, kind in self.entries().items():
@@ -240,13 +236,13 @@ class Dictionary:
             except InputError:
                 types = sorted({name for name in tag_codes(labels, tag_scheme).names if name})
                 raise InputError(
-                    "dictionary: its phrase {phrase} of type {kind} needs a label that no training sentence has. "
-                    "The labels are {labels!s:.200}, of the types {types!s:.200}. Leave out such phrases, give "
+                    "dictionary: its phrase {} of type {} needs a label that no training sentence has. "
+                    "The labels are {!s:.200}, of the types {!s:.200}. Leave out such phrases, give "
                     'them one of these types, label some sentences so, or take priority "feature"',
-                    phrase=shown_value(" ".join(phrase)),
-                    kind=kind,
-                    labels=", ".join(labels),
-                    types=", ".join(types),
+                    shown_value(" ".join(phrase)),
+                    kind,
+                    ", ".join(labels),
+                    ", ".join(types),
                 ) from None
 
     def allowed(
@@ -291,12 +287,11 @@ class Dictionary:
         tagged = Tagged.of(corpus if tags is None else tags, TAG)
         if tagged.offsets.tolist() != corpus.offsets.tolist():
             raise InputError(
-                "tags: expected one for each token of {num_corpus} sentences ({num_tokens} tokens), got "
-                "{num_column} tags in {last} sentences",
-                num_corpus=len(corpus),
-                num_tokens=corpus.num_tokens,
-                num_column=len(tagged.column),
-                last=len(tagged.offsets) - 1,
+                "tags: expected one for each token of {} sentences ({} tokens), got {} tags in {} sentences",
+                len(corpus),
+                corpus.num_tokens,
+                len(tagged.column),
+                len(tagged.offsets) - 1,
             )
         filled: Form | Corpus = tagged.like_original(
             self._filled(corpus.column(column), tagged, scheme_of(scheme), held)
@@ -376,12 +371,10 @@ def _one_of(name: str, value: str, values: Sequence[str]) -> str:
 def _type(where: str, kind: object) -> str:
     if kind is None:
         raise InputError(
-            "{where}: expected a type (after a TAB, or as the value of a mapping), got none; or pass kind=", where=where
+            "{}: expected a type (after a TAB, or as the value of a mapping), got none; or pass kind=", where
         )
     if not isinstance(kind, str) or not kind or any(letter.isspace() for letter in kind):
-        raise InputError(
-            "{where}: expected a type without blanks, such as PER, got {kind}", where=where, kind=shown_value(kind)
-        )
+        raise InputError("{}: expected a type without blanks, such as PER, got {}", where, shown_value(kind))
     return kind
 
 
@@ -391,11 +384,6 @@ def _lines(path: PathLike, encoding: str) -> Iterator[tuple[str, str, str | None
     for number, line in read_lines(path, encoding):
         fields = line.split("\t")
         if len(fields) > 2:
-            raise InputError(
-                "{name}:{number}: expected a phrase, a TAB and a type, got {line}",
-                name=name,
-                number=number,
-                line=shown(line),
-            )
+            raise InputError("{}:{}: expected a phrase, a TAB and a type, got {}", name, number, shown(line))
         if line.strip():
             yield f"{name}:{number}", fields[0], fields[1] if len(fields) == 2 else None

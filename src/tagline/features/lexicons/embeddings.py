@@ -61,15 +61,10 @@ class Embeddings:
         shape = np.shape(self.vectors)
         if len(shape) != 2 or shape[0] != len(self.words) or len(set(self.words)) != len(self.words):
             raise InputError(
-                "Embeddings: expected distinct words and a row for each, got {num_words} and {shape}",
-                num_words=len(self.words),
-                shape=shape,
+                "Embeddings: expected distinct words and a row for each, got {} and {}", len(self.words), shape
             )
         if not np.isfinite(self.vectors).all() or (np.abs(self.vectors) > _LARGEST_NUMBER).any():
-            raise InputError(
-                "Embeddings: expected numbers of at most {largest_number:g}, got larger ones or NaN",
-                largest_number=_LARGEST_NUMBER,
-            )
+            raise InputError("Embeddings: expected numbers of at most {:g}, got larger ones or NaN", _LARGEST_NUMBER)
 
     @property
     def size(self) -> int:
@@ -154,22 +149,15 @@ class _VectorReader:
     def finish(self) -> Embeddings:
         """Return what was kept; say what was not."""
         if not self.num_lines:
-            raise InputError(
-                "{name}: expected at least one word and its vector, got none; is the file whole?", name=self.name
-            )
+            raise InputError("{}: expected at least one word and its vector, got none; is the file whole?", self.name)
         if self.announced not in (None, self.num_lines):
             logger.warning(
                 message(
-                    "{name}: expected {announced} words, as its first line says, got {count}",
-                    name=self.name,
-                    announced=self.announced,
-                    count=self.num_lines,
+                    "{}: expected {} words, as its first line says, got {}", self.name, self.announced, self.num_lines
                 )
             )
         if self.num_undecoded:
-            text = message(
-                "{name}: left out {count} words that are not UTF-8", name=self.name, count=self.num_undecoded
-            )
+            text = message("{}: left out {} words that are not UTF-8", self.name, self.num_undecoded)
             logger.warning(text)
         return Embeddings(tuple(self.words), np.concatenate(self.vectors))
 
@@ -189,11 +177,11 @@ class _VectorReader:
             self.dim = len(list(takewhile(_is_number, reversed(fields[1:]))))
         if not self.dim:
             raise InputError(
-                "{name}:{numbers}: expected a word and its numbers, got {quote}; give a text file of GloVe, "
+                "{}:{}: expected a word and its numbers, got {}; give a text file of GloVe, "
                 "word2vec or fastText, gzipped or not",
-                name=self.name,
-                numbers=numbers[filled[0]],
-                quote=_quote(lines[filled[0]]),
+                self.name,
+                numbers[filled[0]],
+                _quote(lines[filled[0]]),
             )
         return lines[start:], numbers[start:]
 
@@ -205,12 +193,7 @@ class _VectorReader:
             count += len(list(takewhile(_is_number, reversed(fields[1:]))))
         if count != self.dim:
             raise InputError(
-                "{name}:{number}: expected a word and {dim} numbers, got {count} ({quote})",
-                name=self.name,
-                number=number,
-                dim=self.dim,
-                count=count,
-                quote=_quote(line),
+                "{}:{}: expected a word and {} numbers, got {} ({})", self.name, number, self.dim, count, _quote(line)
             )
         return word, b" ".join(rest)
 
@@ -236,12 +219,7 @@ class _VectorReader:
 
     def _number(self, number: int, field: bytes) -> float:
         if not _is_number(field) or not abs(float(field)) <= _LARGEST:
-            raise InputError(
-                "{name}:{number}: expected finite numbers after the word, got {quote}",
-                name=self.name,
-                number=number,
-                quote=_quote(field),
-            )
+            raise InputError("{}:{}: expected finite numbers after the word, got {}", self.name, number, _quote(field))
         return float(field)
 
 
@@ -255,10 +233,7 @@ def _blocks(stream: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
             first += block.count(b"\n") + 1
         elif len(rest) > LONGEST_LINE:
             raise InputError(
-                "{name}:{first}: expected a word and its numbers, got a line of over {longest_line} bytes",
-                name=name,
-                first=first,
-                longest_line=LONGEST_LINE,
+                "{}:{}: expected a word and its numbers, got a line of over {} bytes", name, first, LONGEST_LINE
             )
     if rest:
         yield first, rest.removeprefix(BOM) if first == 1 else rest

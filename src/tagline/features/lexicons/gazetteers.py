@@ -36,7 +36,7 @@ def read_dictionaries(paths: Sequence[str], tokenizer: str = "words") -> Diction
         for phrase, own in Dictionary.read(path, kind, tokenizer=tokenizer).entries().items():
             entries.setdefault(phrase, own)
     if not entries:
-        raise InputError("{paths}: expected phrases, got none", paths=", ".join(paths))
+        raise InputError("{}: expected phrases, got none", ", ".join(paths))
     return Dictionary(entries)
 
 
@@ -73,7 +73,7 @@ def learn_dictionary(
     ({('Rome',): 'LOC', ('Oslo',): 'LOC'}, [['O', 'S-LOC'], ['S-LOC', 'O'], ['O']])
     """
     if not isinstance(corpus, Corpus):
-        raise InputError("corpus: expected a Corpus with tags, got {type}", type=type(corpus).__name__)
+        raise InputError("corpus: expected a Corpus with tags, got {}", type(corpus).__name__)
     check_whole("parts", parts, 2, wanted=message("2 or more"))
     check_whole("min_count", min_count, 1, wanted=message("1 or more"))
     part = np.arange(len(corpus)) % parts

@@ -47,7 +47,7 @@ def cluster_vectors(
     check_whole("seed", seed, 0, wanted=message("0 or more"))
     words = len(embeddings.words)
     if count > words:
-        raise InputError("count: expected at most {words} clusters, one a word, got {count}", words=words, count=count)
+        raise InputError("count: expected at most {} clusters, one a word, got {}", words, count)
     vectors = _scaled(embeddings.vectors)
     centres, labels = _first_centres(vectors[: FIRST * count], count, seed), np.full(words, -1)
     for done in range(passes):

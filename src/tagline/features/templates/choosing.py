@@ -23,9 +23,7 @@ def named_template(name: str) -> Template:
         return load_set(name)
     if not Path(name).exists():
         raise InputError(
-            "template: expected a file, or one of {sets}, got {name!r}; there is no such file",
-            sets=", ".join(sets()),
-            name=name,
+            "template: expected a file, or one of {}, got {!r}; there is no such file", ", ".join(sets()), name
         )
     return Template.read(name)
 

@@ -61,11 +61,7 @@ def parse_line(row: str, number: int, source: str) -> TemplateLine:
     """Parse a U or a B line of CRF++."""
     if row[0] not in "UB":
         raise InputError(
-            "{source}:{number}: expected U, B or # at the start, got {row}; {other_start}",
-            source=source,
-            number=number,
-            row=shown(row),
-            other_start=_other_start(row),
+            "{}:{}: expected U, B or # at the start, got {}; {}", source, number, shown(row), _other_start(row)
         )
     literals: list[str] = []
     macros: list[Macro] = []
@@ -76,20 +72,13 @@ def parse_line(row: str, number: int, source: str) -> TemplateLine:
             literals.append(row[at:])
             line = TemplateLine(tuple(literals), tuple(macros), number, row, row[0] == "B")
             if line.is_vector and (line.is_edge or len(macros) > 1):
-                raise InputError(
-                    "{source}:{number}: expected %v alone in a U line, got {row}",
-                    source=source,
-                    number=number,
-                    row=shown(row),
-                )
+                raise InputError("{}:{}: expected %v alone in a U line, got {}", source, number, shown(row))
             return line
         literals.append(row[at:percent])
         try:
             macro, at = parse_macro(row, percent)
         except MacroError as error:
-            raise InputError(
-                "{source}:{number}: {shortened}", source=source, number=number, shortened=shortened(str(error))
-            ) from None
+            raise InputError("{}:{}: {}", source, number, shortened(str(error))) from None
         macros.append(macro)
 
 

@@ -95,9 +95,9 @@ class Derivation:
     def _step(self, name: str) -> word_functions.WordFunction:
         if word_functions.mention_of(name):
             raise InputError(
-                "template: expected a CRF, MEMM or MaxEnt to look at {name}, another sentence of the document, "
+                "template: expected a CRF, MEMM or MaxEnt to look at {}, another sentence of the document, "
                 "got something that looks at one sentence; take its lines out",
-                name=name,
+                name,
             )
         place = word_functions.table_of(name)
         if place is None:
@@ -106,10 +106,10 @@ class Derivation:
             return step
         if place >= len(self.clusters):
             raise InputError(
-                "clusters: expected {place} tables, for the built-in column {name}, got {num_clusters}; pass clusters=",
-                place=place + 1,
-                name=name,
-                num_clusters=len(self.clusters),
+                "clusters: expected {} tables, for the built-in column {}, got {}; pass clusters=",
+                place + 1,
+                name,
+                len(self.clusters),
             )
         return self.clusters[place].of
 
@@ -194,18 +194,14 @@ def parse_macro(text: str, at: int) -> tuple[Macro, int]:
     if command not in set("xtmvXTM"):
         raise MacroError(
             message(
-                'expected %x, %t, %m or %v, got "{text}"; a template has no other commands and no way to write a '
+                'expected %x, %t, %m or %v, got "{}"; a template has no other commands and no way to write a '
                 "percent sign",
-                text=text[at : at + 2],
+                text[at : at + 2],
             )
         )
     if text[at + 2 : at + 3] != "[":
         raise MacroError(
-            message(
-                'expected %{command}[row,column], got "{text}"; put the brackets right behind it',
-                command=command,
-                text=text[at:],
-            )
+            message('expected %{}[row,column], got "{}"; put the brackets right behind it', command, text[at:])
         )
     where = _ROW_AND_COLUMN.match(text, at + 3)
     if where is None or text[where.end() : where.end() + 1] not in ("]", ","):
@@ -213,30 +209,18 @@ def parse_macro(text: str, at: int) -> tuple[Macro, int]:
     row, column = _number(where[1], MOST_ROWS), _number(where[2], MOST_COLUMNS - 1)
     functions = tuple(where[3].split(":")[1:])
     if row is None:
-        raise MacroError(
-            message("expected a row from -{most_rows} to {most_rows}, got {got:.60}", most_rows=MOST_ROWS, got=where[1])
-        )
+        raise MacroError(message("expected a row from -{0} to {0}, got {1:.60}", MOST_ROWS, where[1]))
     if column is None:
-        raise MacroError(
-            message("expected a column from 0 to {last}, got {got:.60}", last=MOST_COLUMNS - 1, got=where[2])
-        )
+        raise MacroError(message("expected a column from 0 to {}, got {:.60}", MOST_COLUMNS - 1, where[2]))
     for place, name in enumerate(functions):
         if word_functions.mention_of(name):
             if place:
                 raise MacroError(
-                    message(
-                        'expected {name} right behind the column, got "{functions}" before it',
-                        name=name,
-                        functions=functions[place - 1],
-                    )
+                    message('expected {} right behind the column, got "{}" before it', name, functions[place - 1])
                 )
         elif word_functions.find(name) is None and word_functions.table_of(name) is None:
             raise MacroError(
-                message(
-                    'expected a built-in column, got "{name}"; there are {names}',
-                    name=name,
-                    names=", ".join(word_functions.names()),
-                )
+                message('expected a built-in column, got "{}"; there are {}', name, ", ".join(word_functions.names()))
             )
     pattern, end = "", where.end()
     if command in "tTmM":
@@ -244,10 +228,10 @@ def parse_macro(text: str, at: int) -> tuple[Macro, int]:
     if text[end : end + 1] != "]":
         raise MacroError(
             message(
-                'expected ] at the end of %{command}, got "{text}"{value}',
-                command=command,
-                text=text[at:],
-                value=message('; only %t and %m take a pattern: %t[0,0,"re"]') if command in "xXv" else "",
+                'expected ] at the end of %{}, got "{}"{}',
+                command,
+                text[at:],
+                message('; only %t and %m take a pattern: %t[0,0,"re"]') if command in "xXv" else "",
             )
         )
     return Macro(row, Derivation(column, functions, command.lower(), command.isupper(), pattern)), end + 1
@@ -265,21 +249,19 @@ def _number(digits: str, most: int) -> int | None:
 def _not_row_and_column(text: str, at: int, command: str) -> MacroError:
     got = text[at : text.find("]", at) + 1] or text[at:]
     lenient = _LENIENT.match(text, at + 3)
-    remedy = message("write %{command}[row,column] with whole numbers, such as %{command}[-1,0]", command=command)
+    remedy = message("write %{0}[row,column] with whole numbers, such as %{0}[-1,0]", command)
     if lenient is not None:
         sign = "-" if lenient[1] == "-" else ""
         plain = f"%{command}[{sign}{lenient[2]},{lenient[3]}]"
         if lenient[1] == "@":
             remedy = message("rows count from the current token; there are no absolute ones")
         elif lenient[1] == "+":
-            remedy = message("CRF++ takes no plus sign: write {plain}", plain=plain)
+            remedy = message("CRF++ takes no plus sign: write {}", plain)
         elif "]" in text[at:]:
-            remedy = message("CRF++ takes no blanks here: write {plain}", plain=plain)
+            remedy = message("CRF++ takes no blanks here: write {}", plain)
         else:
             remedy = message("close the bracket")
-    return MacroError(
-        message('expected %{command}[row,column], got "{got}"; {remedy}', command=command, got=got, remedy=remedy)
-    )
+    return MacroError(message('expected %{}[row,column], got "{}"; {}', command, got, remedy))
 
 
 def _parse_pattern(text: str, at: int, end: int, command: str) -> tuple[str, int]:
@@ -287,47 +269,34 @@ def _parse_pattern(text: str, at: int, end: int, command: str) -> tuple[str, int
     if quoted is None:
         raise MacroError(
             message(
-                'expected a pattern in quotes, %{command}[row,column,"re"], got "{text}"; there is no blank '
+                'expected a pattern in quotes, %{}[row,column,"re"], got "{}"; there is no blank '
                 'before the quote, and a quote in the pattern is \\"',
-                command=command,
-                text=text[at:],
+                command,
+                text[at:],
             )
         )
     pattern = quoted[1].replace('\\"', '"')
     if re.search(r"(?<!\\)(?:\\\\)*\\a", pattern):
         raise MacroError(
-            message(
-                "expected a pattern of Python's re, got \"{pattern}\"; Wapiti's \\a is [^\\W\\d_] there",
-                pattern=pattern,
-            )
+            message("expected a pattern of Python's re, got \"{}\"; Wapiti's \\a is [^\\W\\d_] there", pattern)
         )
     try:
         Pattern.of(pattern)
     except BacktrackingError as error:
         raise MacroError(
             message(
-                'expected a pattern that is matched without backtracking, got "{pattern}" ({error}); write it '
-                "without that",
-                pattern=pattern,
-                error=error,
+                'expected a pattern that is matched without backtracking, got "{}" ({}); write it without that',
+                pattern,
+                error,
             )
         ) from None
     except SizeError as error:
-        raise MacroError(
-            message('expected a pattern of up to {error}, got more ("{pattern:.40}…")', error=error, pattern=pattern)
-        ) from None
+        raise MacroError(message('expected a pattern of up to {}, got more ("{:.40}…")', error, pattern)) from None
     except ExpressionError as error:
         hint = (
             message("; Wapiti's \\u, \\l and \\p are [A-Z], [a-z] and [^\\w\\s] there")
             if re.search("\\\\[ulp]", pattern)
             else ""
         )
-        raise MacroError(
-            message(
-                'expected a pattern of Python\'s re, got "{pattern}" ({error}){hint}',
-                pattern=pattern,
-                error=error,
-                hint=hint,
-            )
-        ) from None
+        raise MacroError(message('expected a pattern of Python\'s re, got "{}" ({}){}', pattern, error, hint)) from None
     return pattern, quoted.end()

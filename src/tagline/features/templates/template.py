@@ -70,25 +70,14 @@ class Template:
     def parse(cls, text: str, source: str = "<template>", dialect: str = "crfpp") -> Template:
         """Parse the text of a template file."""
         if dialect not in DIALECTS:
-            raise InputError(
-                "dialect: expected {dialects}, got {dialect}",
-                dialects=message(" or ").join(DIALECTS),
-                dialect=shown_value(dialect),
-            )
+            raise InputError("dialect: expected {}, got {}", message(" or ").join(DIALECTS), shown_value(dialect))
         if not isinstance(text, str):
-            raise InputError(
-                "{source}: expected the text of a template, got {text}", source=source, text=shown_value(text)
-            )
+            raise InputError("{}: expected the text of a template, got {}", source, shown_value(text))
         try:
             text.encode()
         except UnicodeEncodeError as error:
             line, half = text.count("\n", 0, error.start) + 1, text[error.start]
-            raise InputError(
-                "{source}:{line}: expected Unicode text, got {half!r}, a lone surrogate",
-                source=source,
-                line=line,
-                half=half,
-            ) from None
+            raise InputError("{}:{}: expected Unicode text, got {!r}, a lone surrogate", source, line, half) from None
         if text.startswith("\ufeff"):
             text = text.removeprefix("\ufeff")
         read = _wapiti_lines if dialect == "wapiti" else _crfpp_lines
@@ -164,19 +153,18 @@ class Template:
             for macro in line.macros:
                 if macro.derivation.column >= len(names):
                     columns = (
-                        message("{num_names} besides the tag: {names}", num_names=len(names), names=", ".join(names))
+                        message("{} besides the tag: {}", len(names), ", ".join(names))
                         if names
                         else message("none besides the tag")
                     )
                     raise InputError(
-                        "{source}:{number}: expected a column below {num_names}, got {column} ({text}); the "
-                        "corpus has {columns}",
-                        source=self.source,
-                        number=line.number,
-                        num_names=len(names),
-                        column=macro.derivation.column,
-                        text=shown(line.text),
-                        columns=columns,
+                        "{}:{}: expected a column below {}, got {} ({}); the corpus has {}",
+                        self.source,
+                        line.number,
+                        len(names),
+                        macro.derivation.column,
+                        shown(line.text),
+                        columns,
                     )
 
     def strings(self, columns: Columns) -> tuple[list[list[str]], list[list[str]]]:
@@ -213,11 +201,11 @@ def _crfpp_lines(rows: Sequence[str], source: str) -> tuple[list[TemplateLine], 
     if returns:
         notes.append(
             message(
-                "{source}:{returns}: the carriage return at the end of {num_returns} lines is left out; CRF++ "
+                "{}:{}: the carriage return at the end of {} lines is left out; CRF++ "
                 "would make it part of each attribute",
-                source=source,
-                returns=returns[0],
-                num_returns=len(returns),
+                source,
+                returns[0],
+                len(returns),
             )
         )
     lines = []
@@ -233,17 +221,11 @@ def _wapiti_lines(rows: Sequence[str], source: str) -> tuple[list[TemplateLine],
     """Return the lines of a pattern file of Wapiti; the same line twice is to be noted."""
     lines = [line for number, row in enumerate(rows, 1) for line in parse_pattern_line(row, number, source)]
     if not lines:
-        raise InputError("{source}: expected patterns, lines that begin with u, b or *, got none", source=source)
+        raise InputError("{}: expected patterns, lines that begin with u, b or *, got none", source)
     first = {line.text: line.number for line in reversed(lines)}
     twice = {line.number: line.text for line in lines if first[line.text] != line.number}
     notes: list[str] = [
-        message(
-            "{source}:{number}: {text} is also line {first}: its attributes count twice",
-            source=source,
-            number=number,
-            text=shown(text),
-            first=first[text],
-        )
+        message("{}:{}: {} is also line {}: its attributes count twice", source, number, shown(text), first[text])
         for number, text in twice.items()
     ]
     return lines, notes
@@ -251,11 +233,10 @@ def _wapiti_lines(rows: Sequence[str], source: str) -> tuple[list[TemplateLine],
 
 def _check(lines: Sequence[TemplateLine], source: str) -> None:
     if not lines:
-        raise InputError("{source}: expected U and B lines, got none", source=source)
+        raise InputError("{}: expected U and B lines, got none", source)
     if not any(line.macros or not line.is_edge for line in lines):
         raise InputError(
-            "{source}: expected a U line, got only label bigrams; without one no word counts: add U00:%x[0,0]",
-            source=source,
+            "{}: expected a U line, got only label bigrams; without one no word counts: add U00:%x[0,0]", source
         )
 
 
@@ -273,39 +254,28 @@ def _behind(macro: Macro) -> tuple[str, ...]:
 def _notes(lines: Sequence[TemplateLine], source: str) -> list[str]:
     notes: list[str] = []
     if all(line.is_edge for line in lines):
-        notes.append(
-            message("{source}: there is no U line: the first token of a sentence has no attributes", source=source)
-        )
+        notes.append(message("{}: there is no U line: the first token of a sentence has no attributes", source))
     seen: dict[tuple[str, ...], TemplateLine] = {}
     bigram: TemplateLine | None = None
     for line in lines:
         place = f"{source}:{line.number}"
         if line.text != line.text.rstrip():
-            notes.append(
-                message(
-                    "{place}: the blanks at the end of {text} are part of each attribute",
-                    place=place,
-                    text=shown(line.text),
-                )
-            )
+            notes.append(message("{}: the blanks at the end of {} are part of each attribute", place, shown(line.text)))
         if any(abs(macro.row) > CRFPP_ROWS for macro in line.macros):
             notes.append(
                 message(
-                    "{place}: rows beyond {crfpp_rows} are an extension, CRF++ itself rejects {text}",
-                    place=place,
-                    crfpp_rows=CRFPP_ROWS,
-                    text=shown(line.text),
+                    "{}: rows beyond {} are an extension, CRF++ itself rejects {}", place, CRFPP_ROWS, shown(line.text)
                 )
             )
         if line.is_edge and not line.macros:
             if bigram is not None:
                 notes.append(
                     message(
-                        "{place}: {text} is a second label bigram, after line {number}: its weights add to those "
+                        "{}: {} is a second label bigram, after line {}: its weights add to those "
                         "of the first and cost time",
-                        place=place,
-                        text=shown(line.text),
-                        number=bigram.number,
+                        place,
+                        shown(line.text),
+                        bigram.number,
                     )
                 )
             bigram = bigram or line
@@ -313,22 +283,17 @@ def _notes(lines: Sequence[TemplateLine], source: str) -> list[str]:
         first = seen.setdefault(line.literals, line)
         if first is not line and first.macros == line.macros:
             notes.append(
-                message(
-                    "{place}: {text} is also line {number}: its attributes count twice",
-                    place=place,
-                    text=shown(line.text),
-                    number=first.number,
-                )
+                message("{}: {} is also line {}: its attributes count twice", place, shown(line.text), first.number)
             )
         elif first is not line and not _of_mentions(first, line):
             notes.append(
                 message(
-                    "{place}: {text} shares weights with {text2} of line {number}, wherever they give the same "
+                    "{}: {} shares weights with {} of line {}, wherever they give the same "
                     "string; other ids keep them apart",
-                    place=place,
-                    text=shown(line.text),
-                    text2=shown(first.text),
-                    number=first.number,
+                    place,
+                    shown(line.text),
+                    shown(first.text),
+                    first.number,
                 )
             )
     return notes

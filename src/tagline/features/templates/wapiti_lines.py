@@ -89,10 +89,10 @@ class ByteDerivation(Derivation):
             return None
         if self.unites and has_bytes(text):
             raise InputError(
-                '"{pattern}" in {word}: expected whole characters where one %m follows another at once, got a '
+                '"{}" in {}: expected whole characters where one %m follows another at once, got a '
                 "part of one; write something between the two, and train the model anew",
-                pattern=self.pattern,
-                word=shown(word),
+                self.pattern,
+                shown(word),
             )
         return text.translate(_LOWER) if self.lowered else text
 
@@ -104,20 +104,12 @@ def parse_pattern_line(row: str, number: int, source: str) -> list[TemplateLine]
         return []
     kind = row[0].lower() if row[0] in "UB" else row[0]
     if kind not in ("u", "b", "*"):
-        raise InputError(
-            "{source}:{number}: expected u, b or * at the start, got {row}{remedy}",
-            source=source,
-            number=number,
-            row=shown(row),
-            remedy=_remedy(row),
-        )
+        raise InputError("{}:{}: expected u, b or * at the start, got {}{}", source, number, shown(row), _remedy(row))
     row = kind + row[1:]
     try:
         literals, macros = _parse(row)
     except MacroError as error:
-        raise InputError(
-            "{source}:{number}: {shortened}", source=source, number=number, shortened=shortened(str(error))
-        ) from None
+        raise InputError("{}:{}: {}", source, number, shortened(str(error))) from None
     edges = {"u": (False,), "b": (True,), "*": (False, True)}[kind]
     return [TemplateLine(*parts, number, row, is_edge) for is_edge in edges for parts in _parts(literals, macros)]
 
@@ -142,34 +134,20 @@ def _parse_macro(row: str, at: int) -> tuple[Macro, int]:
     command = row[at + 1 : at + 2]
     if command not in set("xtmXTM"):
         raise MacroError(
-            message('expected %x, %t or %m, got "{row}"; there is no way to write a percent sign', row=row[at : at + 2])
+            message('expected %x, %t or %m, got "{}"; there is no way to write a percent sign', row[at : at + 2])
         )
     where = _ROW_AND_COLUMN.match(row, at + 2)
     if where is None:
-        raise MacroError(
-            message(
-                'expected %{command}[row,column], got "{row}"; write it like %{command}[-1,0]',
-                command=command,
-                row=row[at:],
-            )
-        )
+        raise MacroError(message('expected %{0}[row,column], got "{1}"; write it like %{0}[-1,0]', command, row[at:]))
     pattern, end = "", where.end()
     if command in "tTmM":
         quoted = _QUOTED.match(row, end)
         if quoted is None:
-            raise MacroError(
-                message(
-                    'expected an expression, %{command}[row,column,"re"], got "{row}"', command=command, row=row[at:]
-                )
-            )
+            raise MacroError(message('expected an expression, %{}[row,column,"re"], got "{}"', command, row[at:]))
         pattern, end = quoted[1], quoted.end()
         _check_expression(pattern)
     if row[end : end + 1] != "]":
-        raise MacroError(
-            message(
-                'expected ] at the end of %{command}, got "{row}"; close the bracket', command=command, row=row[at:]
-            )
-        )
+        raise MacroError(message('expected ] at the end of %{}, got "{}"; close the bracket', command, row[at:]))
     derivation = ByteDerivation(_column(where[4]), (), command.lower(), command.isupper(), pattern)
     return _macro(where, derivation), end + 1
 
@@ -177,14 +155,7 @@ def _parse_macro(row: str, at: int) -> tuple[Macro, int]:
 def _macro(where: re.Match[str], derivation: ByteDerivation) -> Macro:
     row = _whole(where[3]) * (-1 if where[2] == "-" else 1)
     if abs(row) > MOST_ROWS:
-        raise MacroError(
-            message(
-                "expected a row from -{most_rows} to {most_rows}, got {got}{where:.60}",
-                most_rows=MOST_ROWS,
-                got=where[2],
-                where=where[3],
-            )
-        )
+        raise MacroError(message("expected a row from -{0} to {0}, got {1}{2:.60}", MOST_ROWS, where[2], where[3]))
     if not where[1]:
         return Macro(row, derivation)
     return Macro(row, derivation, "end") if row < 0 else Macro(row - 1, derivation, "start")
@@ -197,16 +168,14 @@ def _whole(digits: str) -> int:
         return int(digits, base) if len(digits) < 20 else MOST_ROWS + 1
     except ValueError:
         raise MacroError(
-            message("expected a row, got {digits}, which begins with 0 and is no octal number", digits=digits)
+            message("expected a row, got {}, which begins with 0 and is no octal number", digits)
         ) from None
 
 
 def _column(digits: str) -> int:
     column = int(digits) if len(digits) < 20 else MOST_COLUMNS
     if column >= MOST_COLUMNS:
-        raise MacroError(
-            message("expected a column from 0 to {last}, got {digits:.60}", last=MOST_COLUMNS - 1, digits=digits)
-        )
+        raise MacroError(message("expected a column from 0 to {}, got {:.60}", MOST_COLUMNS - 1, digits))
     return column
 
 
@@ -214,15 +183,9 @@ def _check_expression(pattern: str) -> None:
     try:
         ByteExpression.of(pattern)
     except ExpressionError as error:
-        raise MacroError(
-            message('expected an expression of Wapiti, got "{pattern}" ({error})', pattern=pattern, error=error)
-        ) from None
+        raise MacroError(message('expected an expression of Wapiti, got "{}" ({})', pattern, error)) from None
     except SizeError as error:
-        raise MacroError(
-            message(
-                'expected an expression of up to {error}, got more ("{pattern:.40}…")', error=error, pattern=pattern
-            )
-        ) from None
+        raise MacroError(message('expected an expression of up to {}, got more ("{:.40}…")', error, pattern)) from None
 
 
 def _parts(literals: list[str], macros: list[Macro]) -> list[tuple[tuple[str, ...], tuple[Macro, ...]]]:

@@ -44,33 +44,29 @@ def _macro_in_words(macro: Macro) -> str:
     derivation = macro.derivation
     words, functions = _token_in_words(macro), derivation.functions
     if derivation.column:
-        words = message("column {column} of {token}", column=derivation.column, token=words)
+        words = message("column {} of {}", derivation.column, words)
     if derivation.mention:
         if macro.row:
-            words = message("{token} mention {number} of the word", token=words, number=derivation.mention)
+            words = message("{} mention {} of the word", words, derivation.mention)
         else:
-            words = message("{token} at mention {number} of the word", token=words, number=derivation.mention)
+            words = message("{} at mention {} of the word", words, derivation.mention)
         functions = functions[1:]
     for name in functions:
-        words = message("{name} of {words}", name=name, words=words)
+        words = message("{} of {}", name, words)
     if derivation.command == "v":
-        return message("vector of {words}", words=words)
-    return (
-        words
-        if derivation.command == "x"
-        else message('"{pattern}" in {words}', pattern=derivation.pattern, words=words)
-    )
+        return message("vector of {}", words)
+    return words if derivation.command == "x" else message('"{}" in {}', derivation.pattern, words)
 
 
 def _token_in_words(macro: Macro) -> str:
     row = macro.row
     if macro.anchor == "start":
-        return message("the token {number} of the sentence", number=row + 1)
+        return message("the token {} of the sentence", row + 1)
     if macro.anchor:
-        return message("the token {number} from the end of the sentence", number=-row)
+        return message("the token {} from the end of the sentence", -row)
     near = {0: message("the token"), -1: message("the token before"), 1: message("the token after")}
     if row in near:
         return near[row]
     if row < 0:
-        return message("the token {count} before", count=-row)
-    return message("the token {count} after", count=row)
+        return message("the token {} before", -row)
+    return message("the token {} after", row)

@@ -52,13 +52,7 @@ class Arguments:
         value = self.text(name)
         digits = value.removeprefix("-").removeprefix("+")
         if not (digits.isascii() and digits.isdigit() and least <= int(value) <= most):
-            raise InputError(
-                "--{name}: expected a whole number from {least} to {most}, got {value!r}",
-                name=name,
-                least=least,
-                most=most,
-                value=value,
-            )
+            raise InputError("--{}: expected a whole number from {} to {}, got {!r}", name, least, most, value)
         return int(value)
 
     def positive(self, name: str) -> float:
@@ -69,7 +63,7 @@ class Arguments:
         except ValueError:
             number = math.nan
         if not (number > 0 and math.isfinite(number)):
-            raise InputError("--{name}: expected a number above 0, got {value!r}", name=name, value=value)
+            raise InputError("--{}: expected a number above 0, got {!r}", name, value)
         return number
 
 
@@ -97,21 +91,16 @@ def _take(
     values: dict[str, str], option: ProgramOption | None, argument: str, value: str | None, rest: Sequence[str] | object
 ) -> None:
     if option is None:
-        raise InputError("{argument}: expected an option, got an unknown one; -h lists them", argument=argument)
+        raise InputError("{}: expected an option, got an unknown one; -h lists them", argument)
     if option.shown is None:
         if value is not None:
-            raise InputError(
-                "{argument}: expected --{name} without an argument, got {value!r}",
-                argument=argument,
-                name=option.name,
-                value=value,
-            )
+            raise InputError("{}: expected --{} without an argument, got {!r}", argument, option.name, value)
         values[option.name] = "1"
         return
     if value is None:
         value = next(rest, None)  # type: ignore[call-overload]
     if not value:
-        raise InputError("{argument}: expected an argument ({shown}), got none", argument=argument, shown=option.shown)
+        raise InputError("{}: expected an argument ({}), got none", argument, option.shown)
     values[option.name] = value
 
 

@@ -54,18 +54,18 @@ def read_model(data: bytes, source: str) -> CRFPPModel:
         source: its name, for messages.
     """
     if len(data) < HEAD.size + SIZE.size:
-        raise bad_model(source, message("a CRF++ model of {size} bytes or more", size=HEAD.size + SIZE.size), len(data))
+        raise bad_model(source, message("a CRF++ model of {} bytes or more", HEAD.size + SIZE.size), len(data))
     version, _, cost_factor, maxid, xsize, array_size, labels_size = HEAD.unpack_from(data)
     if version // 100 != VERSION // 100:
-        raise bad_model(source, message("version {version} of CRF++'s format", version=VERSION), version)
+        raise bad_model(source, message("version {} of CRF++'s format", VERSION), version)
     begin = HEAD.size + labels_size
     if begin + SIZE.size > len(data):
-        raise bad_model(source, message("{labels_size} bytes of labels", labels_size=labels_size), message("fewer"))
+        raise bad_model(source, message("{} bytes of labels", labels_size), message("fewer"))
     (template_size,) = SIZE.unpack_from(data, begin)
     strings = begin + SIZE.size + template_size
     weights = strings + array_size
     if weights + 4 * maxid != len(data):
-        raise bad_model(source, message("{weights} bytes, as the header says", weights=weights + 4 * maxid), len(data))
+        raise bad_model(source, message("{} bytes, as the header says", weights + 4 * maxid), len(data))
     dictionary = double_array.read(data[strings:weights])
     if dictionary is None:
         raise bad_model(source, message("a double array of feature strings"), message("something else"))
@@ -83,9 +83,7 @@ def write_model(model: CRFPPModel) -> bytes:
     strings = double_array.build(model.keys, model.ids)
     for name, size in (("weights", len(model.weights)), ("strings", len(strings))):
         if size >= 2**31:
-            raise InputError(
-                "model: expected {name} that 31 bits count, as CRF++ does, got {size}", name=name, size=size
-            )
+            raise InputError("model: expected {} that 31 bits count, as CRF++ does, got {}", name, size)
     sizes = len(model.weights), model.xsize, len(strings), len(labels)
     parts = [
         HEAD.pack(VERSION, 0, model.cost_factor, *sizes),

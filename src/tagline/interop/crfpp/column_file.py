@@ -56,20 +56,19 @@ def read_all(text: str, source: str) -> ColumnSentences:
         number = [n for n, line in enumerate(lines, 1) if _has_token(line)][wrong]
         if lines[number - 1] == "\r":
             raise InputError(
-                "{source}:{number}: the lines end in CR LF, which makes this one a token for CRF++, not the end "
+                "{}:{}: the lines end in CR LF, which makes this one a token for CRF++, not the end "
                 "of a sentence; convert the file to LF (dos2unix), or use tagline train, which reads both",
-                source=source,
-                number=number,
+                source,
+                number,
             )
         got = sentences.rows[wrong]
         raise InputError(
-            "{source}:{number}: expected {columns} columns in each line, as in the first, got {num_got} ({got!r}: "
-            "inconsistent column size)",
-            source=source,
-            number=number,
-            columns=columns,
-            num_got=len(got),
-            got=" ".join(got)[:60],
+            "{}:{}: expected {} columns in each line, as in the first, got {} ({!r}: inconsistent column size)",
+            source,
+            number,
+            columns,
+            len(got),
+            " ".join(got)[:60],
         )
     return sentences
 
@@ -118,19 +117,15 @@ def _parse(lines: Sequence[str], first: int, source: str, least: int) -> ColumnS
         row = [field for field in line.replace("\t", " ").split(" ") if field]
         if len(row) < least:
             raise InputError(
-                "{source}:{number}: expected {least} columns or more, as the model looks at them, got {num_row}; "
+                "{}:{}: expected {} columns or more, as the model looks at them, got {}; "
                 "CRF++ would leave out this sentence up to here without a word",
-                source=source,
-                number=number,
-                least=least,
-                num_row=len(row),
+                source,
+                number,
+                least,
+                len(row),
             )
         if "\0" in line:
-            raise InputError(
-                "{source}:{number}: expected text, got a zero byte; this looks like a binary file",
-                source=source,
-                number=number,
-            )
+            raise InputError("{}:{}: expected text, got a zero byte; this looks like a binary file", source, number)
         rows.append(row)
     if len(rows) > begun:
         lengths.append(len(rows) - begun)

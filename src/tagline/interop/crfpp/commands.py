@@ -52,9 +52,7 @@ def learn(arguments: Sequence[str]) -> int:
     if len(given.files) != (2 if given.has("convert") else 3):
         sys.stdout.write(help_of("crf_learn", LEARN))
         wanted = "textmodel model" if given.has("convert") else "template train model"
-        raise InputError(
-            "files: expected {wanted}, got {got}", wanted=wanted, got=" ".join(given.files) or message("none")
-        )
+        raise InputError("files: expected {}, got {}", wanted, " ".join(given.files) or message("none"))
     if given.has("convert"):
         check_apart({"textmodel": given.files[0]}, {"model": given.files[1]})
         _convert(*given.files)

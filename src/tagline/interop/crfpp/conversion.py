@@ -47,7 +47,7 @@ def crf_of(model: CRFPPModel, source: str) -> CRF:
             labels, names, states, transitions, way=template, edge_names=edge_names, edges=edges, reason=REASON
         )
     except InputError as error:
-        raise StorageError("{source}: {error}", source=source, error=error) from None
+        raise StorageError("{}: {}", source, error) from None
 
 
 def model_of(crf: CRF) -> CRFPPModel:
@@ -68,7 +68,7 @@ def model_of(crf: CRF) -> CRFPPModel:
     sizes = [len(blocks[key]) for key in keys]
     ids = np.concatenate([[0], np.cumsum(sizes)])[:-1]
     if sum(sizes) >= 2**31:
-        raise InputError("model: expected weights that 31 bits count, as CRF++ does, got {sizes}", sizes=sum(sizes))
+        raise InputError("model: expected weights that 31 bits count, as CRF++ does, got {}", sum(sizes))
     weights = np.concatenate([blocks[key] for key in keys]) if keys else np.empty(0)
     lines = [line.text.encode() for line in (*template.states, *(line for line in template.lines if line.is_edge))]
     labels = tuple(label.encode() for label in p.labels)
@@ -80,10 +80,10 @@ def _decoded(texts: Iterable[bytes], source: str) -> list[str]:
         return [text.decode() for text in texts]
     except UnicodeDecodeError as error:
         raise StorageError(
-            "{source}: expected labels, template and features in UTF-8, got {got!r}; convert its text model "
+            "{}: expected labels, template and features in UTF-8, got {!r}; convert its text model "
             "(crf_learn -t, then iconv), or use tagline crf_test, which takes any encoding",
-            source=source,
-            got=error.object[:40],
+            source,
+            error.object[:40],
         ) from None
 
 
@@ -112,9 +112,7 @@ def _add_bigram(blocks: dict[bytes, Float64Array], template: Template, p: Parame
         raise InputError("model: expected a B line for its transitions, got a template without one")
     weights = p.matrix().reshape(-1)
     if not np.array_equal(blocks.setdefault(bigram.encode(), weights), weights):
-        raise InputError(
-            "model: expected the line {bigram!r} of its template once, got it twice; leave one out", bigram=bigram
-        )
+        raise InputError("model: expected the line {!r} of its template once, got it twice; leave one out", bigram)
 
 
 def _check(crf: CRF) -> Template:
@@ -129,15 +127,13 @@ def _check(crf: CRF) -> Template:
         raise _refused(message("a template of its own"), message("patterns of Wapiti; train with a template of CRF++"))
     if not template.is_crfpp:
         line = next(line for line in template.lines if not all(macro.is_crfpp for macro in line.macros))
-        raise _refused(message("a template of CRF++"), message("an extension in {text!r}", text=line.text))
+        raise _refused(message("a template of CRF++"), message("an extension in {!r}", line.text))
     if p.states is None:
         raise _refused(message("names of attributes"), message("hashed ones (hash_bits)"))
     if extraction.dictionary is not None:
         raise _refused(message("no dictionary"), message("one"))
     if p.scheme is not None:
-        raise _refused(
-            message("no rules of a tag scheme"), message("those of {scheme}; train with scheme=None", scheme=p.scheme)
-        )
+        raise _refused(message("no rules of a tag scheme"), message("those of {}; train with scheme=None", p.scheme))
     if p.part("start").any() or p.part("end").any():
         raise _refused(message("no weights at the ends of sentences"), message("some; train with start_end=False"))
     if p.order == 2:
@@ -152,4 +148,4 @@ def _check(crf: CRF) -> Template:
 
 
 def _refused(expected: str, got: str) -> InputError:
-    return InputError("model: expected {expected}, as CRF++ has it, got {got}", expected=expected, got=got)
+    return InputError("model: expected {}, as CRF++ has it, got {}", expected, got)

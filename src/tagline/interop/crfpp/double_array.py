@@ -32,7 +32,7 @@ def build(keys: Sequence[bytes], values: ArrayLike) -> bytes:
     try:
         units = compiled.require().build_double_array(b"".join(keys), offsets, np.ascontiguousarray(values, np.int32))
     except ValueError as error:
-        raise InputError("double array: {error}", error=error) from None
+        raise InputError("double array: {}", error) from None
     return np.asarray(units).astype("<i4", copy=False).tobytes()
 
 

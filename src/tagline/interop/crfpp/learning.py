@@ -66,7 +66,7 @@ class LearnSettings:
         algorithm = ALGORITHMS.get(given.text("algorithm").lower())
         if algorithm is None:
             raise InputError(
-                "--algorithm: expected one of CRF-L2 (CRF), CRF-L1, MIRA, got {text!r}", text=given.text("algorithm")
+                "--algorithm: expected one of CRF-L2 (CRF), CRF-L1, MIRA, got {!r}", given.text("algorithm")
             )
         threads = given.whole("thread", 0, 1024) or compiled.threads()
         template, train, model = given.files
@@ -111,9 +111,7 @@ def run(given: Arguments, out: TextIO) -> None:
     edges = (0 if expanded.edges is None else len(expanded.edges)) + (data.bigram is not None)
     size = len(expanded.states) * L + edges * L * L
     if size == 0 or size >= 2**31:
-        raise InputError(
-            "{train}: expected 1 to 2^31 − 1 weights, got {size}; raise --freq", train=settings.train, size=size
-        )
+        raise InputError("{}: expected 1 to 2^31 − 1 weights, got {}; raise --freq", settings.train, size)
     log.settings(B, size, settings.threads, settings.freq, settings.eta, settings.cost, settings.rest)
     begun = time.process_time()
     model = train(settings, data, log)
@@ -140,8 +138,7 @@ def read_training_data(settings: LearnSettings) -> TrainingData:
     columns = len(sentences.rows[0]) - 1 if sentences.rows else 0
     if columns < 1:
         raise InputError(
-            "{train}: expected tokens, a line each, with their labels in the last column, got none",
-            train=settings.train,
+            "{}: expected tokens, a line each, with their labels in the last column, got none", settings.train
         )
     labels, gold = _labels(sentences)
     corpus = sentences.corpus(columns)
@@ -156,20 +153,17 @@ def _check(template: Template) -> None:
     if not template.is_crfpp:
         line = next(line for line in template.lines if not all(macro.is_crfpp for macro in line.macros))
         raise InputError(
-            "{source}:{number}: expected a line that CRF++ takes, got {text!r}; its models cannot hold our "
+            "{}:{}: expected a line that CRF++ takes, got {!r}; its models cannot hold our "
             "extensions: tagline train takes them",
-            source=template.source,
-            number=line.number,
-            text=line.text,
+            template.source,
+            line.number,
+            line.text,
         )
     bare = [line for line in template.lines if line.is_edge and not line.macros]
     for line in bare[1:]:
         if line.text == bare[0].text:
             raise InputError(
-                "{source}:{number}: expected the line {text!r} once, got it twice",
-                source=template.source,
-                number=line.number,
-                text=line.text,
+                "{}:{}: expected the line {!r} once, got it twice", template.source, line.number, line.text
             )
 
 

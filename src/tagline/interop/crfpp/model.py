@@ -60,7 +60,7 @@ def checked(model: CRFPPModel, source: str) -> CRFPPModel:
     """Return the model, or say what is wrong with it."""
     L = len(model.labels)
     if not 1 <= L <= MOST_LABELS:
-        raise bad_model(source, message("1 to {most_labels} labels", most_labels=MOST_LABELS), L)
+        raise bad_model(source, message("1 to {} labels", MOST_LABELS), L)
     if not all(model.labels) or len(set(model.labels)) != L:
         raise bad_model(source, message("each label once and none empty"), message("others"))
     for line in model.template:
@@ -73,8 +73,8 @@ def checked(model: CRFPPModel, source: str) -> CRFPPModel:
     if len(ends) and (model.ids.min() < 0 or ends.max() > len(model.weights)):
         raise bad_model(
             source,
-            message("features within {num_weights} weights", num_weights=len(model.weights)),
-            message("one that ends at {max}", max=ends.max()),
+            message("features within {} weights", len(model.weights)),
+            message("one that ends at {}", ends.max()),
         )
     if not np.isfinite(model.weights).all():
         raise bad_model(source, message("finite weights"), message("others"))
@@ -85,13 +85,7 @@ def checked(model: CRFPPModel, source: str) -> CRFPPModel:
 
 def bad_model(source: str, expected: str, got: object) -> StorageError:
     """Make the error for a file that is not as it should be."""
-    return StorageError(
-        "{source}: expected {expected}, got {got}; {damaged}",
-        source=source,
-        expected=expected,
-        got=got,
-        damaged=_DAMAGED,
-    )
+    return StorageError("{}: expected {}, got {}; {}", source, expected, got, _DAMAGED)
 
 
 def as_float64(weights: FloatArray) -> Float64Array:

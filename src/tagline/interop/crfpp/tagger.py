@@ -193,7 +193,7 @@ class Tagger:
         self.clear()
         sentences = split_lines(_bytes(text).split("\n"))
         if any(len(row) < self.xsize() for row in sentences.rows):
-            raise RuntimeError(message("expected {xsize} columns or more in each line, got fewer", xsize=self.xsize()))
+            raise RuntimeError(message("expected {} columns or more in each line, got fewer", self.xsize()))
         self._rows = sentences.rows[: sentences.lengths[0]] if sentences.lengths else []
         self.parse()
         return self.toString() if self._rows else ""
@@ -302,9 +302,7 @@ class Tagger:
 
     def _between(self, t: int, before: int, label: int) -> float:
         if not 1 <= t < self.size():
-            raise IndexError(
-                message("token {t}: expected 1 to {last}, which have a token before them", t=t, last=self.size() - 1)
-            )
+            raise IndexError(message("token {}: expected 1 to {}, which have a token before them", t, self.size() - 1))
         L = self.ysize()
         return float(self._parsed().transitions(t)[_index(before, L), _index(label, L)])
 
@@ -355,7 +353,7 @@ class Tagger:
 
 def _index(number: int, size: int) -> int:
     if not 0 <= number < size:
-        raise IndexError(message("expected a number from 0 to {last}, got {number}", last=size - 1, number=number))
+        raise IndexError(message("expected a number from 0 to {}, got {}", size - 1, number))
     return number
 
 

@@ -17,17 +17,12 @@ def template_of(lines: Sequence[str], columns: int, source: str) -> Template:
     try:
         template = Template.parse("".join(f"{line}\n" for line in lines), source)
     except InputError as error:
-        raise StorageError("{error}; the file is damaged, or not one of CRF++", error=error) from None
+        raise StorageError("{}; the file is damaged, or not one of CRF++", error) from None
     if not template.is_crfpp:
-        raise StorageError(
-            "{source}: expected a template of CRF++, got one with macros that it does not take", source=source
-        )
+        raise StorageError("{}: expected a template of CRF++, got one with macros that it does not take", source)
     if template.num_columns > columns:
         raise StorageError(
-            "{source}: expected a template of {columns} columns, got {num_columns}; it is damaged",
-            source=source,
-            columns=columns,
-            num_columns=template.num_columns,
+            "{}: expected a template of {} columns, got {}; it is damaged", source, columns, template.num_columns
         )
     return template
 
@@ -36,9 +31,7 @@ def without_returns(keys: Sequence[str], source: str) -> list[str]:
     """Take away the carriage return that ends each feature string where the template had Windows' line ends."""
     bare = [key.removesuffix("\r") for key in keys]
     if len(set(bare)) != len(bare):
-        raise StorageError(
-            "{source}: expected line ends of one kind in its template, got both kinds; train it anew", source=source
-        )
+        raise StorageError("{}: expected line ends of one kind in its template, got both kinds; train it anew", source)
     return bare
 
 

@@ -46,14 +46,14 @@ def read_model(data: bytes, source: str) -> CRFPPModel:
         raise bad_model(
             source,
             message("header, labels, template, features and weights"),
-            message("{num_parts} of these sections", num_parts=len(parts)),
+            message("{} of these sections", len(parts)),
         )
     fields = _header(parts[0], source)
     maxid, xsize = (_whole(fields.get(name), name, source) for name in (b"maxid:", b"xsize:"))
     keys, ids = _features(parts[3], source)
     weights = _weights(parts[4], source)
     if len(weights) != maxid:
-        raise bad_model(source, message("{maxid} weights, as the header says", maxid=maxid), len(weights))
+        raise bad_model(source, message("{} weights, as the header says", maxid), len(weights))
     try:
         cost_factor = float(fields.get(b"cost-factor:", b"1"))
     except ValueError:
@@ -88,7 +88,7 @@ def _header(text: bytes, source: str) -> dict[bytes, bytes]:
     if b"version:" in fields and _whole(fields[b"version:"], b"version:", source) // 100 != VERSION // 100:
         raise bad_model(
             source,
-            message("version {version} of CRF++'s format", version=VERSION),
+            message("version {} of CRF++'s format", VERSION),
             fields[b"version:"][:20].decode("latin-1"),
         )
     return fields
@@ -96,9 +96,7 @@ def _header(text: bytes, source: str) -> dict[bytes, bytes]:
 
 def _whole(value: bytes | None, name: bytes, source: str) -> int:
     if value is None or not re.fullmatch(rb"[0-9]{1,10}", value):
-        raise bad_model(
-            source, message("a whole number as {name}", name=name.decode().rstrip(":")), message("something else")
-        )
+        raise bad_model(source, message("a whole number as {}", name.decode().rstrip(":")), message("something else"))
     return int(value)
 
 

@@ -57,18 +57,14 @@ def parse(arguments: Sequence[str], flags: Mapping[str, Flag], place: str) -> Ch
         if word.startswith("--"):
             name, joined, value = word[2:].partition("=")
             if name not in flags:
-                raise InputError(
-                    "{place}: expected one of {flags}, got {word!r:.60}", place=place, flags=_listed(flags), word=word
-                )
+                raise InputError("{}: expected one of {}, got {!r:.60}", place, _listed(flags), word)
             _take(chosen, name, flags[name], [value] if joined else None, rest, place)
             continue
         body = word[1:]
         while body:
             letter, body = body[0], body[1:]
             if letter not in letters:
-                raise InputError(
-                    "{place}: expected one of {flags}, got -{letter}", place=place, flags=_listed(flags), letter=letter
-                )
+                raise InputError("{}: expected one of {}, got -{}", place, _listed(flags), letter)
             name = letters[letter]
             if flags[name].value:
                 _take(chosen, name, flags[name], [body] if body else None, rest, place)
@@ -76,26 +72,17 @@ def parse(arguments: Sequence[str], flags: Mapping[str, Flag], place: str) -> Ch
             _take(chosen, name, flags[name], None, rest, place)
     chosen.files = rest
     if late := [word for word in rest if word.startswith("-") and word != "-"]:
-        raise InputError(
-            "{place}: expected options before files, got {got!r:.60} after {rest!r:.60}",
-            place=place,
-            got=late[0],
-            rest=rest[0],
-        )
+        raise InputError("{}: expected options before files, got {!r:.60} after {!r:.60}", place, late[0], rest[0])
     return chosen
 
 
 def _take(chosen: Chosen, name: str, flag: Flag, joined: list[str] | None, rest: list[str], place: str) -> None:
     """Add an option, with the value that is joined to it or follows it."""
     if not flag.value and joined is not None:
-        raise InputError(
-            "{place}: expected no value for --{name}, got {got!r:.60}", place=place, name=name, got=joined[0]
-        )
+        raise InputError("{}: expected no value for --{}, got {!r:.60}", place, name, joined[0])
     if flag.value and joined is None:
         if not rest:
-            raise InputError(
-                "{place}: expected a value for -{short}, --{name}, got none", place=place, short=flag.short, name=name
-            )
+            raise InputError("{}: expected a value for -{}, --{}, got none", place, flag.short, name)
         joined = [rest.pop(0)]
     chosen.values.setdefault(name, []).append(joined[0] if joined else "")
 

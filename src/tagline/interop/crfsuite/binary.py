@@ -106,20 +106,14 @@ def write_model(model: CRFsuiteModel) -> bytes:
         chunks.append(_references(name, begins[-1], rows, first, count, spare))
     size = begins[-1] + len(chunks[-1])
     if size >= 2**32:
-        raise InputError("model: expected a file of less than 4 GiB, as CRFsuite counts, got {size} bytes", size=size)
+        raise InputError("model: expected a file of less than 4 GiB, as CRFsuite counts, got {} bytes", size)
     counts = 0, len(model.labels), len(model.attributes)
     return b"".join([HEADER.pack(MAGIC, size, TYPE, VERSION, *counts, *begins), *chunks])
 
 
 def bad_model(source: str, expected: str, got: object) -> StorageError:
     """Make the error for a file that is not as it should be."""
-    return StorageError(
-        "{source}: expected {expected}, got {got}; {damaged}",
-        source=source,
-        expected=expected,
-        got=got,
-        damaged=_DAMAGED,
-    )
+    return StorageError("{}: expected {}, got {}; {}", source, expected, got, _DAMAGED)
 
 
 # Reading.
@@ -127,14 +121,14 @@ def bad_model(source: str, expected: str, got: object) -> StorageError:
 
 def _header(file: bytes, source: str) -> tuple[int, int, tuple[int, ...]]:
     if len(file) < HEADER.size:
-        raise bad_model(source, message("a CRFsuite model of {size} bytes or more", size=HEADER.size), f"{len(file)}")
+        raise bad_model(source, message("a CRFsuite model of {} bytes or more", HEADER.size), f"{len(file)}")
     magic, size, kind, version, _, num_labels, num_attributes, *places = HEADER.unpack_from(file)
     if magic != MAGIC or kind != TYPE:
         raise bad_model(source, message("a CRFsuite model (lCRF, FOMC)"), f"{magic + kind!r}")
     if version != VERSION:
-        raise bad_model(source, message("version {version} of CRFsuite's format", version=VERSION), version)
+        raise bad_model(source, message("version {} of CRFsuite's format", VERSION), version)
     if size != len(file):
-        raise bad_model(source, message("{size} bytes, as the header says", size=size), len(file))
+        raise bad_model(source, message("{} bytes, as the header says", size), len(file))
     return num_labels, num_attributes, tuple(places)
 
 
@@ -143,14 +137,12 @@ def _chunk(file: bytes, place: int, name: bytes, source: str) -> int:
     if place + CHUNK.size > len(file):
         raise bad_model(
             source,
-            message("the chunk {name} within {num_file} bytes", name=name.decode(), num_file=len(file)),
-            message("its place {place}", place=place),
+            message("the chunk {} within {} bytes", name.decode(), len(file)),
+            message("its place {}", place),
         )
     found, _, count = CHUNK.unpack_from(file, place)
     if found != name:
-        raise bad_model(
-            source, message("the chunk {name} at byte {place}", name=name.decode(), place=place), f"{found!r}"
-        )
+        raise bad_model(source, message("the chunk {} at byte {}", name.decode(), place), f"{found!r}")
     return int(count)
 
 
@@ -160,7 +152,7 @@ def _features(file: bytes, place: int, source: str) -> NDArray[Any]:
     if first + count * FEATURE.itemsize > len(file):
         raise bad_model(
             source,
-            message("{count} features within {num_file} bytes", count=count, num_file=len(file)),
+            message("{} features within {} bytes", count, len(file)),
             message("fewer bytes"),
         )
     features = np.frombuffer(file, FEATURE, count, first)
@@ -174,7 +166,7 @@ def _features(file: bytes, place: int, source: str) -> NDArray[Any]:
 def _check_ids(features: NDArray[Any], num_sources: int, num_labels: int, place: str) -> None:
     for field, count in (("source", num_sources), ("label", num_labels)):
         if len(features) and features[field].max() >= count:
-            raise bad_model(place, message("ids below {count}", count=count), features[field].max())
+            raise bad_model(place, message("ids below {}", count), features[field].max())
     keys = features["source"].astype(np.int64) * num_labels + features["label"]
     if not (keys[1:] > keys[:-1]).all() and len(np.unique(keys)) != len(keys):  # CRFsuite writes them in order
         raise bad_model(place, message("each pair once"), message("one twice"))
@@ -187,18 +179,14 @@ def _check_references(
     stated = _chunk(file, place, name, source)
     where, first = f"{source}: {name.decode()}", place + CHUNK.size
     if stated < count or first + 4 * count > len(file):
-        raise bad_model(
-            where,
-            message("{count} references", count=count),
-            message("{stated} within {num_file} bytes", stated=stated, num_file=len(file)),
-        )
+        raise bad_model(where, message("{} references", count), message("{} within {} bytes", stated, len(file)))
     begins = np.frombuffer(file, "<u4", count, first).astype(np.int64)
     if (begins % 4).any() or begins.max(initial=0) + 4 > len(file):
-        raise bad_model(where, message("multiples of 4 below {num_file}", num_file=len(file)), message("other offsets"))
+        raise bad_model(where, message("multiples of 4 below {}", len(file)), message("other offsets"))
     numbers, rows = np.frombuffer(file, "<u4", len(file) // 4), begins // 4
     sizes = numbers[rows].astype(np.int64)
     if sizes.sum() != len(ids) or (rows + 1 + sizes > len(numbers)).any():
-        raise bad_model(where, message("references to {num_ids} features", num_ids=len(ids)), int(sizes.sum()))
+        raise bad_model(where, message("references to {} features", len(ids)), int(sizes.sum()))
     edges = offsets_of(sizes)
     entries = np.arange(len(ids)) - np.repeat(edges[:-1] - rows - 1, sizes)
     referred = numbers[entries].astype(np.int64)
@@ -223,9 +211,9 @@ def _sorted_rows(model: CRFsuiteModel) -> tuple[NDArray[Any], NDArray[Any]]:
         if not len(sources) == len(labels) == len(weights):
             raise InputError("model: expected features as arrays of one length, got others")
         if len(rows) and not (np.min(sources) >= 0 and np.max(sources) < count):
-            raise InputError("model: expected ids from 0 to {last}, got others", last=count - 1)
+            raise InputError("model: expected ids from 0 to {}, got others", count - 1)
         if len(rows) and not (np.min(labels) >= 0 and np.max(labels) < L):
-            raise InputError("model: expected label ids from 0 to {last}, got others", last=L - 1)
+            raise InputError("model: expected label ids from 0 to {}, got others", L - 1)
         if not np.isfinite(weights).all():
             raise InputError("model: expected finite weights, for CRFsuite knows no others, got -inf or NaN")
         rows["type"], rows["source"], rows["label"], rows["weight"] = kind, sources, labels, weights

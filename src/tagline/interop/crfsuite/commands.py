@@ -32,17 +32,13 @@ OPTIONS:
 def main(arguments: list[str]) -> int:
     """Run the program on its arguments and return its exit code."""
     if not arguments:
-        raise InputError(
-            "command: expected one of {commands}, got none; -h shows the usage", commands=", ".join(COMMANDS)
-        )
+        raise InputError("command: expected one of {}, got none; -h shows the usage", ", ".join(COMMANDS))
     name, *rest = arguments
     if name in ("-h", "--help"):
         sys.stdout.write(USAGE)
         return 0
     if name not in COMMANDS:
-        raise InputError(
-            "command: expected one of {commands}, got {name!r:.60}", commands=", ".join(COMMANDS), name=name
-        )
+        raise InputError("command: expected one of {}, got {!r:.60}", ", ".join(COMMANDS), name)
     return COMMANDS[name](rest)
 
 
@@ -53,7 +49,7 @@ def dump(arguments: Sequence[str]) -> int:
         sys.stdout.write(USAGE_OF_DUMP + described(DUMP))
         return 0
     if len(chosen.files) != 1:
-        raise InputError("crfsuite dump: expected the file of one model, got {num_files}", num_files=len(chosen.files))
+        raise InputError("crfsuite dump: expected the file of one model, got {}", len(chosen.files))
     with open(chosen.files[0], "rb") as file:
         data = file.read()
     read_model(data, chosen.files[0])  # says what is wrong with a file that is none

@@ -26,9 +26,7 @@ def read_crf(data: bytes, source: str = "<bytes>") -> CRF:
     """
     model = read_model(data, source)
     if not model.labels:
-        raise StorageError(
-            "{source}: expected a model with labels, got none; it was trained on no sentences", source=source
-        )
+        raise StorageError("{}: expected a model with labels, got none; it was trained on no sentences", source)
     return crf_of_model(model, f"read from {source}, a model of CRFsuite")
 
 
@@ -89,14 +87,11 @@ def _check_holdable(model: CRF) -> None:
         (
             dictionary is not None and dictionary.priority != "feature",
             message("no dictionary that binds or fills labellings"),
-            message("one of priority {getattr!r}", getattr=getattr(dictionary, "priority", None)),
+            message("one of priority {!r}", getattr(dictionary, "priority", None)),
             "a dictionary of priority 'feature'",
         ),
     ):
         if is_so:
             raise InputError(
-                "model: expected {expected}, as CRFsuite has it, got {got}; train the model with {remedy}",
-                expected=expected,
-                got=got,
-                remedy=remedy,
+                "model: expected {}, as CRFsuite has it, got {}; train the model with {}", expected, got, remedy
             )

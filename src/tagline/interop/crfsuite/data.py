@@ -63,7 +63,7 @@ def read_sentences(lines: Iterable[bytes], source: str) -> Iterator[LabelledItem
         try:
             _add_line(sentence, text)
         except InputError as error:
-            raise InputError("{source}:{number}: {error}", source=source, number=number, error=error) from None
+            raise InputError("{}:{}: {}", source, number, error) from None
     if sentence.labels:
         yield sentence
 
@@ -73,9 +73,7 @@ def _decoded(line: bytes, source: str, number: int) -> str:
         return line.decode()
     except UnicodeDecodeError:
         raise InputError(
-            "{source}:{number}: expected UTF-8, got other bytes; convert the file, for instance with iconv",
-            source=source,
-            number=number,
+            "{}:{}: expected UTF-8, got other bytes; convert the file, for instance with iconv", source, number
         ) from None
 
 
@@ -88,7 +86,7 @@ def _add_line(sentence: LabelledItems, line: str) -> None:
         _declare(sentence, label, value, len(fields))
         return
     if value is not None:
-        raise InputError("expected a label, got {got!r:.60}; write \\: for a colon", got=fields[0])
+        raise InputError("expected a label, got {!r:.60}; write \\: for a colon", fields[0])
     sentence.labels.append(label)
     sentence.items.append(_item(fields[1:]) if ":" in line or "\\" in line else fields[1:])
 
@@ -113,9 +111,7 @@ def split_field(text: str) -> tuple[str, str | None]:
             return name, value if colon else None
     match = _FIELD.fullmatch(text)
     if match is None:
-        raise InputError(
-            "expected one colon, before a value, got {text!r:.60}; write \\: for a colon in a name", text=text
-        )
+        raise InputError("expected one colon, before a value, got {!r:.60}; write \\: for a colon in a name", text)
     name, value = match.groups()
     return _ESCAPE.sub(r"\1", name), None if value is None else _ESCAPE.sub(r"\1", value)
 
@@ -128,17 +124,15 @@ def _number(text: str | None, part: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(
-            "expected a number after the colon, got {part!r:.60}; write \\: for a colon in a name", part=part
-        )
+        raise InputError("expected a number after the colon, got {!r:.60}; write \\: for a colon in a name", part)
     return value
 
 
 def _declare(sentence: LabelledItems, name: str, value: str | None, fields: int) -> None:
     if name != "@weight" or fields > 1 or not value:
-        raise InputError("expected a line @weight:NUMBER, got {name!r:.60}; no label may begin with @", name=name)
+        raise InputError("expected a line @weight:NUMBER, got {!r:.60}; no label may begin with @", name)
     if sentence.labels:
         raise InputError("expected @weight before the first token of a sentence, got it after")
     sentence.weight = _number(value, f"{name}:{value}")
     if sentence.weight < 0:
-        raise InputError("expected a weight of 0 or more, got {value}", value=value)
+        raise InputError("expected a weight of 0 or more, got {}", value)

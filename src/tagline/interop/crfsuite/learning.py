@@ -91,9 +91,7 @@ def learn(arguments: Sequence[str]) -> int:
         try:
             _train(trainer, chosen, num_groups, log)
         except pycrfsuite.CRFSuiteError as error:
-            raise TrainingError(
-                "crfsuite learn: expected training to end, got an error: {error}", error=error
-            ) from None
+            raise TrainingError("crfsuite learn: expected training to end, got an error: {}", error) from None
         log.write(f"End time of the training: {_now()}\n\n")
     return 0
 
@@ -102,11 +100,7 @@ def _train(trainer: CommandTrainer, chosen: Chosen, num_groups: int, log: TextIO
     holdout = _count(chosen, "holdout") - 1
     if not chosen.has("cross-validate"):
         if holdout >= num_groups:
-            raise InputError(
-                "crfsuite learn: expected -e from 1 to {num_groups}, the groups, got {holdout}",
-                num_groups=num_groups,
-                holdout=holdout + 1,
-            )
+            raise InputError("crfsuite learn: expected -e from 1 to {}, the groups, got {}", num_groups, holdout + 1)
         trainer.train(chosen.last("model"), holdout)
         return
     if num_groups < 2:
@@ -120,24 +114,22 @@ def _train(trainer: CommandTrainer, chosen: Chosen, num_groups: int, log: TextIO
 def _algorithm(chosen: Chosen) -> str:
     name = chosen.last("algorithm", "lbfgs")
     if name not in ALGORITHMS:
-        raise InputError(
-            "crfsuite learn: expected -a {algorithms}, got {name!r:.60}", algorithms=", ".join(ALGORITHMS), name=name
-        )
+        raise InputError("crfsuite learn: expected -a {}, got {!r:.60}", ", ".join(ALGORITHMS), name)
     return ALGORITHMS[name]
 
 
 def _trainer(chosen: Chosen) -> CommandTrainer:
     """A trainer of the algorithm, with its parameters."""
     if (kind := chosen.last("type", "1d")) != "1d":
-        raise InputError("crfsuite learn: expected -t 1d, the only graph, got {kind!r:.60}", kind=kind)
+        raise InputError("crfsuite learn: expected -t 1d, the only graph, got {!r:.60}", kind)
     trainer = CommandTrainer(_algorithm(chosen))
     for setting in chosen.values.get("set", ()):
         name, equals, value = setting.partition("=")
         if name not in trainer.params() or not equals:
             raise InputError(
-                "crfsuite learn: expected -p NAME=VALUE, NAME one of {params}, got {setting!r:.60}",
-                params=", ".join(trainer.params()),
-                setting=setting,
+                "crfsuite learn: expected -p NAME=VALUE, NAME one of {}, got {!r:.60}",
+                ", ".join(trainer.params()),
+                setting,
             )
         trainer.set(name, value)
     return trainer
@@ -233,9 +225,7 @@ def _count(chosen: Chosen, name: str) -> int:
         return 0
     text = chosen.last(name)
     if not text.isdecimal() or int(text) < 1:
-        raise InputError(
-            "crfsuite learn: expected a whole number of 1 or more for --{name}, got {text!r:.60}", name=name, text=text
-        )
+        raise InputError("crfsuite learn: expected a whole number of 1 or more for --{}, got {!r:.60}", name, text)
     return int(text)
 
 

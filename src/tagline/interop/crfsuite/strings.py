@@ -40,27 +40,27 @@ def read_strings(file: bytes, place: int, count: int, where: str) -> tuple[str, 
     if place + HEAD.size > len(file):
         raise _bad(
             where,
-            message("a string table within {num_file} bytes", num_file=len(file)),
-            message("its place {place}", place=place),
+            message("a string table within {} bytes", len(file)),
+            message("its place {}", place),
         )
     magic, size, _, mark, length, offset = HEAD.unpack_from(file, place)
     if magic != MAGIC or mark != MARK:
-        raise _bad(where, message("a string table (CQDB)"), message("{magic!r} and {mark:#x}", magic=magic, mark=mark))
+        raise _bad(where, message("a string table (CQDB)"), message("{!r} and {:#x}", magic, mark))
     if size < HEAD.size or place + size > len(file):
         raise _bad(
             where,
-            message("a string table within {num_file} bytes", num_file=len(file)),
-            message("{size} bytes at {place}", size=size, place=place),
+            message("a string table within {} bytes", len(file)),
+            message("{} bytes at {}", size, place),
         )
     if length < count or (count and offset + 4 * count > size):
         raise _bad(
             where,
-            message("a list of {count} names", count=count),
-            message("{length} at {offset} of {size} bytes", length=length, offset=offset, size=size),
+            message("a list of {} names", count),
+            message("{} at {} of {} bytes", length, offset, size),
         )
     records = np.frombuffer(file, "<u4", count, place + offset).astype(np.int64) if count else np.empty(0, np.int64)
     if count and records.max() + RECORD.size > size:
-        raise _bad(where, message("records within {size} bytes", size=size), int(records.max()))
+        raise _bad(where, message("records within {} bytes", size), int(records.max()))
     table = np.frombuffer(file, np.uint8, size, place)
     heads = table[records[:, None] + np.arange(RECORD.size)].view("<u4").astype(np.int64)  # [count, 2]
     ids, lengths = heads[:, 0], heads[:, 1]
@@ -68,7 +68,7 @@ def read_strings(file: bytes, place: int, count: int, where: str) -> tuple[str, 
         raise _bad(where, message("names listed by id"), message("others"))
     # Together they must fit: names that overlap could ask for any amount of memory.
     if (lengths < 1).any() or lengths.sum() > size or (records + RECORD.size + lengths > size).any():
-        raise _bad(where, message("names within {size} bytes", size=size), message("longer ones"))
+        raise _bad(where, message("names within {} bytes", size), message("longer ones"))
     begins = place + records + RECORD.size
     return _decoded([file[a:b] for a, b in zip(begins.tolist(), (begins + lengths).tolist(), strict=True)], where)
 
@@ -82,9 +82,7 @@ def _decoded(keys: list[bytes], where: str) -> tuple[str, ...]:
     except UnicodeDecodeError as error:
         wrong = error.object[max(0, error.start - 20) : error.start + 20]
         raise StorageError(
-            "{where}: expected names in UTF-8, got {wrong!r}; train the model on data in UTF-8",
-            where=where,
-            wrong=wrong,
+            "{}: expected names in UTF-8, got {!r}; train the model on data in UTF-8", where, wrong
         ) from None
     if len(set(names)) != len(names):
         raise _bad(where, message("each name once"), message("one twice"))
@@ -95,16 +93,14 @@ def write_strings(names: Sequence[str], kind: str) -> bytes:
     """Return the table of names whose ids are their positions."""
     keys = [_encoded(name, kind) for name in names]
     if len(set(keys)) != len(keys):
-        raise InputError("{kind}: expected each name once, got one twice", kind=kind)
+        raise InputError("{}: expected each name once, got one twice", kind)
     places = HEAD.size + 8 * TABLES + offsets_of(np.array([RECORD.size + len(key) for key in keys], np.int64))
     records = b"".join(RECORD.pack(number, len(key)) + key for number, key in enumerate(keys))
     slots, tables = _hashed(hashes_of(keys), places[:-1].tolist(), int(places[-1]))
     listed = int(places[-1]) + slots.nbytes
     size = listed + 4 * len(keys)
     if size >= 2**32:
-        raise InputError(
-            "{kind}: expected names of less than 4 GiB, as CRFsuite counts, got {size} bytes", kind=kind, size=size
-        )
+        raise InputError("{}: expected names of less than 4 GiB, as CRFsuite counts, got {} bytes", kind, size)
     head = HEAD.pack(MAGIC, size, 0, MARK, len(keys), listed if keys else 0)
     return b"".join([head, tables.tobytes(), records, slots.tobytes(), places[:-1].astype("<u4").tobytes()])
 
@@ -113,15 +109,9 @@ def _encoded(name: str, kind: str) -> bytes:
     try:
         key = name.encode()
     except UnicodeEncodeError:
-        raise InputError(
-            "{kind}: expected Unicode text, got {name!r} with a lone surrogate", kind=kind, name=name
-        ) from None
+        raise InputError("{}: expected Unicode text, got {!r} with a lone surrogate", kind, name) from None
     if b"\0" in key:
-        raise InputError(
-            "{kind}: expected names without NUL, at which CRFsuite ends them, got {name!r}; rename it",
-            kind=kind,
-            name=name,
-        )
+        raise InputError("{}: expected names without NUL, at which CRFsuite ends them, got {!r}; rename it", kind, name)
     return key + b"\0"
 
 
@@ -196,6 +186,4 @@ def _turned(x: NDArray[np.uint32], bits: int) -> NDArray[np.uint32]:
 
 
 def _bad(where: str, expected: str, got: object) -> StorageError:
-    return StorageError(
-        "{where}: expected {expected}, got {got}; {damaged}", where=where, expected=expected, got=got, damaged=_DAMAGED
-    )
+    return StorageError("{}: expected {}, got {}; {}", where, expected, got, _DAMAGED)

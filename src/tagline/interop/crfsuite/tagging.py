@@ -38,7 +38,7 @@ def tag(arguments: Sequence[str]) -> int:
     if not chosen.last("model"):
         raise InputError("crfsuite tag: expected the file of a model, got none; name it with -m")
     if len(chosen.files) > 1:
-        raise InputError("crfsuite tag: expected one file of data, got {num_files}", num_files=len(chosen.files))
+        raise InputError("crfsuite tag: expected one file of data, got {}", len(chosen.files))
     tagger = Tagger()
     tagger.open(chosen.last("model"))
     path = chosen.files[0] if chosen.files else "-"

@@ -28,15 +28,13 @@ class Symbolic(AbstractHMM):
 
     def _check_and_set_n_features(self, X: Any) -> None:
         if not np.issubdtype(X.dtype, np.integer):
-            raise InputError("X: expected numbers of symbols, whole ones, got {dtype}", dtype=X.dtype)
+            raise InputError("X: expected numbers of symbols, whole ones, got {}", X.dtype)
         if X.min() < 0:
-            raise InputError("X: expected numbers of symbols of 0 or more, got {min}", min=X.min())
+            raise InputError("X: expected numbers of symbols of 0 or more, got {}", X.min())
         if self.n_features is None:
             self.n_features = int(X.max()) + 1
         elif X.max() >= self.n_features:
-            raise InputError(
-                "X: expected symbols up to {last}, as n_features says, got {max}", last=self.n_features - 1, max=X.max()
-            )
+            raise InputError("X: expected symbols up to {}, as n_features says, got {}", self.n_features - 1, X.max())
 
     def _get_n_fit_scalars_per_param(self) -> dict[str, int] | None:
         K, V = self.n_components, self.n_features
@@ -148,8 +146,7 @@ class CategoricalHMM(Symbolic, BaseHMM):
         if not plain or not self._scores_as(Symbolic):
             raise NotImplementedError(
                 message(
-                    "{type} scores or counts symbols in its own way; derive the class from BaseHMM",
-                    type=type(self).__name__,
+                    "{} scores or counts symbols in its own way; derive the class from BaseHMM", type(self).__name__
                 )
             )
         expected = symbol_expectations(self._symbol_chain(values, offsets))
@@ -179,9 +176,4 @@ def check_table(name: str, table: NDArray[Any], n_components: int, n_features: i
     """Raise unless a table has a row for each state and a column for each symbol or dimension."""
     if table.shape != (n_components, n_features):
         wanted = [n_components, n_features]
-        raise InputError(
-            "{name}: expected shape {wanted}, n_components by n_features, got {shape}",
-            name=name,
-            wanted=wanted,
-            shape=list(table.shape),
-        )
+        raise InputError("{}: expected shape {}, n_components by n_features, got {}", name, wanted, list(table.shape))

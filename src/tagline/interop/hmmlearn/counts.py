@@ -25,9 +25,7 @@ class CountingHMM(EmittingHMM):
         bad = (values < 0) | (values != np.floor(values))
         if bad.any():
             n, d = (int(axis[0]) for axis in np.nonzero(bad))
-            raise InputError(
-                "X[{n}, {d}]: expected a count, a whole number of 0 or more, got {got:g}", n=n, d=d, got=values[n, d]
-            )
+            raise InputError("X[{}, {}]: expected a count, a whole number of 0 or more, got {:g}", n, d, values[n, d])
         return values
 
 
@@ -89,7 +87,7 @@ class MultinomialHMM(CountingHMM):
         if self.n_trials is None:
             self.n_trials = totals
         elif not np.array_equal(totals, np.broadcast_to(self.n_trials, totals.shape)):
-            raise InputError("X: expected rows that add up to n_trials={n_trials}, got others", n_trials=self.n_trials)
+            raise InputError("X: expected rows that add up to n_trials={}, got others", self.n_trials)
 
     def _init(self, X: Any, lengths: Any = None) -> None:
         super()._init(X, lengths)
@@ -127,9 +125,7 @@ class MultinomialHMM(CountingHMM):
     def _generate_sample_from_state(self, state: int, random_state: Any) -> Any:
         trials = np.unique(np.asarray(self.n_trials))
         if len(trials) != 1:
-            raise InputError(
-                "n_trials: expected one number to draw observations with, got {num_trials}", num_trials=len(trials)
-            )
+            raise InputError("n_trials: expected one number to draw observations with, got {}", len(trials))
         shares = np.array(self.emissionprob_[state], np.float64)
         shares[-1] = 1 - shares[:-1].sum()
         return random_state.multinomial(trials[0], shares)

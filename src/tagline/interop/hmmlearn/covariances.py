@@ -32,15 +32,11 @@ def stored_covars(covars: ArrayLike, covariance_type: str, n_components: int) ->
     if values.ndim != axes or (covariance_type != "tied" and len(values) != n_components):
         shape = {"spherical": "[K]", "diag": "[K, D]", "full": "[K, D, D]", "tied": "[D, D]"}[covariance_type]
         raise InputError(
-            "covars_: expected {shape} for {covariance_type!r} and K = {n_components}, got {got}",
-            shape=shape,
-            covariance_type=covariance_type,
-            n_components=n_components,
-            got=list(values.shape),
+            "covars_: expected {} for {!r} and K = {}, got {}", shape, covariance_type, n_components, list(values.shape)
         )
     if covariance_type in ("spherical", "diag"):
         if not (values > 0).all():
-            raise InputError("covars_: expected positive variances, got {min:g}", min=values.min())
+            raise InputError("covars_: expected positive variances, got {:g}", values.min())
     elif not np.allclose(values, np.swapaxes(values, -1, -2)) or not (np.linalg.eigvalsh(values) > 0).all():
         raise InputError("covars_: expected symmetric matrices with positive eigenvalues, got others")
     return values
@@ -50,11 +46,7 @@ def _one_each(values: Float64Array, n_components: int) -> Float64Array:
     """Return one variance for each state, from an array of any shape that has no more than that in it."""
     rows = values.reshape(n_components, -1) if values.size and values.size % n_components == 0 else values[None]
     if len(rows) != n_components or not (rows == rows[:, :1]).all():
-        raise InputError(
-            "covars_: expected one variance for each of {n_components} states, got {shape}",
-            n_components=n_components,
-            shape=values.shape,
-        )
+        raise InputError("covars_: expected one variance for each of {} states, got {}", n_components, values.shape)
     return rows[:, 0].copy()
 
 

@@ -58,9 +58,9 @@ class EmittingHMM(BaseHMM):
         if type(self)._accumulate_sufficient_statistics is not BaseHMM._accumulate_sufficient_statistics:
             raise NotImplementedError(
                 message(
-                    "{type} defines _accumulate_sufficient_statistics, but the sums of built-in emissions are the "
+                    "{} defines _accumulate_sufficient_statistics, but the sums of built-in emissions are the "
                     "engine's; define _do_mstep, or derive the class from BaseHMM",
-                    type=type(self).__name__,
+                    type(self).__name__,
                 )
             )
         offsets = self._offsets(X, lengths)

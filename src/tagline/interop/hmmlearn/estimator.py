@@ -179,7 +179,7 @@ class AbstractHMM(BaseEstimator):  # type: ignore[misc]
     def _compute_log_likelihood(self, X: Any) -> Any:
         """Return log p(observation | state), ``[n_samples, n_components]``."""
         if type(self)._compute_likelihood is AbstractHMM._compute_likelihood:
-            raise NotImplementedError(message("{type} has to define _compute_log_likelihood", type=type(self).__name__))
+            raise NotImplementedError(message("{} has to define _compute_log_likelihood", type(self).__name__))
         return logarithm(np.asarray(self._compute_likelihood(X), np.float64))
 
     def _compute_likelihood(self, X: Any) -> Any:
@@ -199,11 +199,7 @@ class AbstractHMM(BaseEstimator):  # type: ignore[misc]
         n_features = X.shape[1]
         expected = getattr(self, "n_features", n_features)
         if expected != n_features:
-            raise InputError(
-                "X: expected {expected} numbers an observation, as the model has, got {n_features}",
-                expected=expected,
-                n_features=n_features,
-            )
+            raise InputError("X: expected {} numbers an observation, as the model has, got {}", expected, n_features)
         self.n_features = n_features
 
     def _needs_init(self, code: str, name: str) -> bool:
@@ -227,10 +223,7 @@ class AbstractHMM(BaseEstimator):  # type: ignore[misc]
 
     def _check_implementation(self) -> None:
         if self.implementation not in IMPLEMENTATIONS:
-            raise InputError(
-                "implementation: expected log or scaling, got {implementation!r:.60}",
-                implementation=self.implementation,
-            )
+            raise InputError("implementation: expected log or scaling, got {!r:.60}", self.implementation)
 
     def _observed(self, X: ArrayLike, lengths: ArrayLike | None) -> tuple[NDArray[Any], IntArray]:
         """Return the observations ``[N, D]`` and the offsets ``[B + 1]`` of the sentences, of a model that is ready."""
@@ -266,9 +259,9 @@ class AbstractHMM(BaseEstimator):  # type: ignore[misc]
         """Return rows that the chosen implementation can take."""
         if self.implementation == "scaling" and rows.size and (low := rows.max(axis=1)).min() < _LEAST:
             raise InputError(
-                "X[{argmin}]: expected an observation of at least 1e-300 in some state, for "
-                'implementation="scaling" underflows below, got exp({min:.6g}); implementation="log" does not',
-                argmin=low.argmin(),
-                min=low.min(),
+                "X[{}]: expected an observation of at least 1e-300 in some state, for "
+                'implementation="scaling" underflows below, got exp({:.6g}); implementation="log" does not',
+                low.argmin(),
+                low.min(),
             )
         return rows

@@ -108,11 +108,7 @@ class GaussianHMM(EmittingHMM):
         self.means_ = np.asarray(self.means_)
         if self.means_.ndim != 2 or len(self.means_) != self.n_components:
             shape = list(self.means_.shape)
-            raise InputError(
-                "means_: expected shape [{n_components}, n_features], got {shape}",
-                n_components=self.n_components,
-                shape=shape,
-            )
+            raise InputError("means_: expected shape [{}, n_features], got {}", self.n_components, shape)
         self.n_features = self.means_.shape[1]
 
     def _get_n_fit_scalars_per_param(self) -> dict[str, int]:

@@ -82,9 +82,7 @@ class BaseHMM(AbstractHMM):
         self._check()
         counts = self._get_n_fit_scalars_per_param()
         if counts is None:
-            raise NotImplementedError(
-                message("{type} has to define _get_n_fit_scalars_per_param", type=type(self).__name__)
-            )
+            raise NotImplementedError(message("{} has to define _get_n_fit_scalars_per_param", type(self).__name__))
         return sum(counts.values())
 
     def _init(self, X: Any, lengths: Any = None) -> None:
@@ -102,10 +100,7 @@ class BaseHMM(AbstractHMM):
             values = np.asarray(getattr(self, name))
             if values.shape != shape:
                 raise InputError(
-                    "{name}: expected shape {shape}, for n_components, got {got}",
-                    name=name,
-                    shape=list(shape),
-                    got=list(values.shape),
+                    "{}: expected shape {}, for n_components, got {}", name, list(shape), list(values.shape)
                 )
             setattr(self, name, values)
             self._check_sum_1(name)
@@ -114,9 +109,7 @@ class BaseHMM(AbstractHMM):
         sums = getattr(self, name).sum(axis=-1)
         if not np.allclose(sums, 1):
             raise InputError(
-                "{name}: expected probabilities that sum to 1, got {array2string}",
-                name=name,
-                array2string=np.array2string(sums, precision=6),
+                "{}: expected probabilities that sum to 1, got {}", name, np.array2string(sums, precision=6)
             )
 
     def _do_estep(self, X: Any, lengths: Any) -> tuple[dict[str, Any], float]:

@@ -140,9 +140,7 @@ class GMMHMM(EmittingHMM):
         shapes = {"weights_": (K, M), "means_": (K, M, D), "covars_": (K, *covars_shape(self.covariance_type, M, D))}
         for name, shape in shapes.items():
             if (got := getattr(self, name).shape) != shape:
-                raise InputError(
-                    "{name}: expected shape {shape}, got {got}", name=name, shape=list(shape), got=list(got)
-                )
+                raise InputError("{}: expected shape {}, got {}", name, list(shape), list(got))
         self._check_sum_1("weights_")
         self._emission()
 

@@ -90,9 +90,7 @@ class VariationalBaseHMM(AbstractHMM):
         """Make an array of an attribute, and raise unless it has this shape."""
         values = np.asarray(getattr(self, name), np.float64)
         if values.shape != shape:
-            raise InputError(
-                "{name}: expected shape {shape}, got {got}", name=name, shape=list(shape), got=list(values.shape)
-            )
+            raise InputError("{}: expected shape {}, got {}", name, list(shape), list(values.shape))
         setattr(self, name, values)
 
     def _expect(self, X: Any, lengths: Any) -> Expectations:

@@ -55,13 +55,13 @@ class CRFsuiteDumpParser:
         elif text and self.state is not None:
             self._sections[self.state](text)
         elif text:
-            raise ValueError(message("dump: expected a line within a section, got {text!r}", text=text))
+            raise ValueError(message("dump: expected a line within a section, got {!r}", text))
 
 
 def _entry(line: str) -> tuple[str, str]:
     key, colon, value = line.partition(": ")
     if not colon:
-        raise ValueError(message("dump: expected key: value, got {line!r}", line=line))
+        raise ValueError(message("dump: expected key: value, got {!r}", line))
     return key, value
 
 
@@ -72,4 +72,4 @@ def _weight(line: str) -> tuple[tuple[str, str], float]:
     try:
         return (name, label), float(number if arrow else "")
     except ValueError:
-        raise ValueError(message("dump: expected (type) name --> label: weight, got {line!r}", line=line)) from None
+        raise ValueError(message("dump: expected (type) name --> label: weight, got {!r}", line)) from None

@@ -145,15 +145,11 @@ class _Opened:
 
     def __init__(self, data: bytes, source: str) -> None:
         if not isinstance(data, bytes):
-            raise TypeError(message("value: expected bytes, got {type}", type=type(data).__name__))
+            raise TypeError(message("value: expected bytes, got {}", type(data).__name__))
         if data[: len(MAGIC)] != MAGIC:
-            raise InputError(
-                "Invalid model file {source!r}: expected one of CRFsuite, which begins with lCRF", source=source
-            )
+            raise InputError("Invalid model file {!r}: expected one of CRFsuite, which begins with lCRF", source)
         if len(data) <= HEADER_BYTES:
-            raise InputError(
-                "Model file {source!r} doesn't have a complete header: expected more than 48 bytes", source=source
-            )
+            raise InputError("Model file {!r} doesn't have a complete header: expected more than 48 bytes", source)
         self.data, self.model = data, read_model(data, source)
         self.core: Any = _tagger_of(self.model) if self.model.labels else _NoLabels()
         self.chain: Chain | None = None
@@ -169,9 +165,7 @@ class _Opened:
         if T == 0:
             return 0.0
         if len(yseq) != T:
-            raise InputError(
-                "The numbers of items and labels differ: |x| = {T}, |y| = {num_yseq}", T=T, num_yseq=len(yseq)
-            )
+            raise InputError("The numbers of items and labels differ: |x| = {}, |y| = {}", T, len(yseq))
         labels, chain = [self._number(label) for label in yseq], self._chain()
         return float(np.exp(engine.score(chain, labels) - engine.log_partition(chain)).item())
 
@@ -180,7 +174,7 @@ class _Opened:
         if T == 0:
             return 0.0
         if not 0 <= pos < T:
-            raise InputError("The position, {pos} is out of range of {T}", pos=pos, T=T)
+            raise InputError("The position, {} is out of range of {}", pos, T)
         number = self._number(label)
         if self.marginals is None:
             self.marginals = engine.marginals(self._chain()).nodes
@@ -189,7 +183,7 @@ class _Opened:
     def _number(self, label: str) -> int:
         number = self._numbers.get(label)
         if number is None:
-            raise RuntimeError(message("Failed to convert into label identifier: {label}", label=label))
+            raise RuntimeError(message("Failed to convert into label identifier: {}", label))
         return number
 
     def _chain(self) -> Chain:

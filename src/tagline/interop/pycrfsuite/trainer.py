@@ -85,10 +85,10 @@ class BaseTrainer:
         name = ALIASES.get(name, name)
         if name not in ALGORITHMS or type != "crf1d":
             raise InputError(
-                "Bad arguments: algorithm={name!r}, type={type!r}; expected one of {algorithms}, and crf1d",
-                name=name,
-                type=type,
-                algorithms=", ".join(ALGORITHMS),
+                "Bad arguments: algorithm={!r}, type={!r}; expected one of {}, and crf1d",
+                name,
+                type,
+                ", ".join(ALGORITHMS),
             )
         self._parameters = TrainingParameters(name)
 

@@ -99,13 +99,9 @@ def _text(label: object) -> str:
     if isinstance(label, bytes):
         return label.decode()
     if not isinstance(label, str):
-        raise TypeError(
-            message("yseq: expected strings, got {type} {label!r:.60}", type=type(label).__name__, label=label)
-        )
+        raise TypeError(message("yseq: expected strings, got {} {!r:.60}", type(label).__name__, label))
     return label
 
 
 def _unequal(items: int, labels: int) -> InputError:
-    return InputError(
-        "The numbers of items and labels differ: |x| = {items}, |y| = {labels}", items=items, labels=labels
-    )
+    return InputError("The numbers of items and labels differ: |x| = {}, |y| = {}", items, labels)

@@ -33,7 +33,7 @@ class Parameter:
             return self.kind(text)
         except (ValueError, OverflowError):
             wanted = message("a whole number") if self.kind is int else message("a number")
-            raise InputError("{name}: expected {wanted}, got {text!r}", name=name, wanted=wanted, text=text) from None
+            raise InputError("{}: expected {}, got {!r}", name, wanted, text) from None
 
 
 def _whole(default: int, text: str) -> Parameter:
@@ -136,11 +136,7 @@ class TrainingParameters:
         """Return a parameter, or raise."""
         if name not in self._table:
             raise InputError(
-                "Parameter not found: {name} = {value}; those of {algorithm} are {table}",
-                name=name,
-                value=value,
-                algorithm=self.algorithm,
-                table=", ".join(self._table),
+                "Parameter not found: {} = {}; those of {} are {}", name, value, self.algorithm, ", ".join(self._table)
             )
         return self._table[name]
 

@@ -83,10 +83,7 @@ class Token:
         if letter not in Prefixes:
             place = "ends" if suffix else "begins"
             raise TagError(
-                "label: expected one that {place} with a letter of {letters}, got {token!r}",
-                place=place,
-                letters=", ".join(LETTERS),
-                token=token,
+                "label: expected one that {} with a letter of {}, got {!r}", place, ", ".join(LETTERS), token
             )
         self.token = token
         self.prefix = Prefixes[letter]
@@ -99,9 +96,7 @@ class Token:
         """Say that the letter is one of the scheme, or raise an error."""
         if self.prefix not in self.allowed_prefix:
             letters = "|".join(letter for letter in LETTERS if Prefixes[letter] in self.allowed_prefix)
-            raise TagError(
-                "Invalid token is found: {token}. Allowed prefixes are: {letters}.", token=self.token, letters=letters
-            )
+            raise TagError("Invalid token is found: {}. Allowed prefixes are: {}.", self.token, letters)
         return True
 
     def is_start(self, prev: Token) -> bool:
@@ -299,7 +294,7 @@ def auto_detect(sequences: Sequence[Sequence[str]], suffix: bool = False, delimi
         try:
             letters.add(Token(label, suffix=suffix, delimiter=delimiter).prefix.name)
         except TagError:
-            raise InputError("This scheme is not supported: {label}", label=label) from None
+            raise InputError("This scheme is not supported: {}", label) from None
     for scheme, needed, possible, alone in (
         (IOB2, "B", "IOB", ""),
         (IOE2, "E", "IOE", ""),
@@ -308,4 +303,4 @@ def auto_detect(sequences: Sequence[Sequence[str]], suffix: bool = False, delimi
     ):
         if set(needed) <= letters <= set(possible) or letters == {alone}:
             return scheme
-    raise InputError("This scheme is not supported: {letters}", letters=", ".join(sorted(map(str, letters))))
+    raise InputError("This scheme is not supported: {}", ", ".join(sorted(map(str, letters))))

@@ -255,5 +255,5 @@ def _append(trainer: Any, X: Iterable[Any], y: Iterable[Any], group: tuple[int, 
     for b, (xseq, yseq) in enumerate(zip_longest(X, y, fillvalue=end)):
         if xseq is end or yseq is end:
             more, fewer = names.split(", ") if yseq is end else names.split(", ")[::-1]
-            raise InputError("{fewer}: expected as many sentences as {more} has, got {b}", fewer=fewer, more=more, b=b)
+            raise InputError("{}: expected as many sentences as {} has, got {}", fewer, more, b)
         trainer.append(xseq, yseq, *group)

@@ -81,19 +81,16 @@ def read_inert(data: bytes, source: str, allowed: Collection[Global]) -> Any:
                 if number >= MOST_OPCODES:
                     raise _RefusedError(
                         message(
-                            "the pickle has more than {most_opcodes:,} opcodes; set training_log_ to None and "
-                            "pickle the CRF again",
-                            most_opcodes=MOST_OPCODES,
+                            "the pickle has more than {:,} opcodes; set training_log_ to None and pickle the CRF again",
+                            MOST_OPCODES,
                         )
                     )
                 walk.take(opcode.name, argument)
         return walk.pop()
     except _RefusedError as reason:
-        raise StorageError("{source}: {reason}", source=source, reason=reason) from None
+        raise StorageError("{}: {}", source, reason) from None
     except (ValueError, IndexError, KeyError, struct.error, OverflowError) as error:
-        raise StorageError(
-            "{source}: expected a whole pickle, got a damaged one ({error!s:.80})", source=source, error=error
-        ) from None
+        raise StorageError("{}: expected a whole pickle, got a damaged one ({!s:.80})", source, error) from None
 
 
 class _Walk:
@@ -115,9 +112,7 @@ class _Walk:
         elif opcode in _ACTIONS:
             _ACTIONS[opcode](self, argument)
         else:
-            raise _RefusedError(
-                message("expected a pickle of plain values and objects, got the opcode {opcode}", opcode=opcode)
-            )
+            raise _RefusedError(message("expected a pickle of plain values and objects, got the opcode {}", opcode))
 
     def pop(self) -> Any:
         """Take the topmost value."""
@@ -172,9 +167,7 @@ class _Walk:
 
     def _set_all(self, values: list[Any]) -> None:
         if not all(isinstance(key, str) and len(key) <= LONGEST_KEY for key in values[::2]):
-            raise _RefusedError(
-                message("a key of a dict is not a string of up to {longest_key:,} characters", longest_key=LONGEST_KEY)
-            )
+            raise _RefusedError(message("a key of a dict is not a string of up to {:,} characters", LONGEST_KEY))
         self._top(dict).update(zip(values[::2], values[1::2], strict=True))
 
     def _global(self, name: str) -> None:
@@ -190,9 +183,9 @@ class _Walk:
         if (module, name) not in self._allowed:
             raise _RefusedError(
                 message(
-                    "expected a CRF of sklearn-crfsuite and nothing else, got a pickle that names {value}, which "
+                    "expected a CRF of sklearn-crfsuite and nothing else, got a pickle that names {}, which "
                     "was not imported; pickle the CRF by itself",
-                    value=shown_value(f"{module:.60}.{name:.60}")[1:-1],
+                    shown_value(f"{module:.60}.{name:.60}")[1:-1],
                 )
             )
         self._stack.append(_Name((module, name)))
@@ -221,11 +214,7 @@ class _Walk:
     def _top(self, kind: type[Any]) -> Any:
         if not isinstance(self._stack[-1], kind):
             raise _RefusedError(
-                message(
-                    "expected a {kind} to go on with, got {type}",
-                    kind=kind.__name__.lower(),
-                    type=type(self._stack[-1]).__name__,
-                )
+                message("expected a {} to go on with, got {}", kind.__name__.lower(), type(self._stack[-1]).__name__)
             )
         return self._stack[-1]
 

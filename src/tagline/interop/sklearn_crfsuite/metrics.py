@@ -57,11 +57,7 @@ def sequence_accuracy_score(y_true: Labels, y_pred: Labels) -> float:
     """
     true, predicted = list(y_true), list(y_pred)
     if len(true) != len(predicted):
-        raise InputError(
-            "y_pred: expected labels of {num_true} sentences, as in y_true, got {num_predicted}",
-            num_true=len(true),
-            num_predicted=len(predicted),
-        )
+        raise InputError("y_pred: expected labels of {} sentences, as in y_true, got {}", len(true), len(predicted))
     if not true:
         return 0
     return sum(list(a) == list(b) for a, b in zip(true, predicted, strict=True)) / len(true)
@@ -79,16 +75,7 @@ def _flat(name: str, y_true: Labels, y_pred: Labels, arguments: dict[str, Any]) 
 
 def _check_lengths(true: list[Sequence[Any]], predicted: list[Sequence[Any]]) -> None:
     if len(true) != len(predicted):
-        raise InputError(
-            "y_pred: expected labels of {num_true} sentences, as in y_true, got {num_predicted}",
-            num_true=len(true),
-            num_predicted=len(predicted),
-        )
+        raise InputError("y_pred: expected labels of {} sentences, as in y_true, got {}", len(true), len(predicted))
     for b, (labels, guesses) in enumerate(zip(true, predicted, strict=True)):
         if len(labels) != len(guesses):
-            raise InputError(
-                "y_pred[{b}]: expected {num_labels} labels, as in y_true, got {num_guesses}",
-                b=b,
-                num_labels=len(labels),
-                num_guesses=len(guesses),
-            )
+            raise InputError("y_pred[{}]: expected {} labels, as in y_true, got {}", b, len(labels), len(guesses))

@@ -52,32 +52,25 @@ def read_crf(data: bytes, source: str = "<bytes>") -> CRF:
     estimator = read_inert(data, source, ESTIMATORS | FILES | REST)
     if not isinstance(estimator, Made) or estimator.of not in ESTIMATORS:
         got = ".".join(estimator.of) if isinstance(estimator, Made) else type(estimator).__name__
-        raise StorageError(
-            "{source}: expected a pickle of sklearn-crfsuite's CRF, got one of {got}", source=source, got=got
-        )
+        raise StorageError("{}: expected a pickle of sklearn-crfsuite's CRF, got one of {}", source, got)
     file = _entry(estimator, "modelfile", source)
     if not isinstance(file, Made) or file.of not in FILES:
-        raise StorageError("{source}: expected a CRF with the file of its model, got one without", source=source)
+        raise StorageError("{}: expected a CRF with the file of its model, got one without", source)
     content = _entry(file, DATA, source)
     if isinstance(content, bytes):
         return read_crfsuite(content, source)
     name = _entry(file, "name", source)
     if isinstance(name, str):
         raise StorageError(
-            "{source}: expected a pickle with its model inside, got one whose model is a file of its own, "
-            "{name!r:.200}; convert that file",
-            source=source,
-            name=name,
+            "{}: expected a pickle with its model inside, got one whose model is a file of its own, "
+            "{!r:.200}; convert that file",
+            source,
+            name,
         )
-    raise StorageError("{source}: expected a CRF that was fitted, got one that was not", source=source)
+    raise StorageError("{}: expected a CRF that was fitted, got one that was not", source)
 
 
 def _entry(made: Made, name: str, source: str) -> Any:
     if not isinstance(made.state, dict):
-        raise StorageError(
-            "{source}: expected the attributes of a {of}, got {type}",
-            source=source,
-            of=made.of[1],
-            type=type(made.state).__name__,
-        )
+        raise StorageError("{}: expected the attributes of a {}, got {}", source, made.of[1], type(made.state).__name__)
     return made.state.get(name)

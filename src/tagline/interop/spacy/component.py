@@ -161,9 +161,7 @@ class TaglineComponent(Pipe):
             settled, model = parts["settled"], parts.get("model", b"")
             memoryview(model)
         except Exception as error:  # msgpack's own, of several classes
-            raise InputError(
-                "{name}: expected the bytes of a component, got others ({error})", name=self.name, error=error
-            ) from None
+            raise InputError("{}: expected the bytes of a component, got others ({})", self.name, error) from None
         self._settle(settled)
         if model and "model" not in exclude:
             self.tagger = loads(model, source=f"<{self.name}>", **self._options())
@@ -185,12 +183,7 @@ class TaglineComponent(Pipe):
         try:
             settled = srsly.read_json(folder / CONFIG)
         except (OSError, ValueError) as error:
-            raise InputError(
-                "{folder}: expected the {config} of a component, got none ({error})",
-                folder=folder,
-                config=CONFIG,
-                error=error,
-            ) from None
+            raise InputError("{}: expected the {} of a component, got none ({})", folder, CONFIG, error) from None
         self._settle(settled)
         if (folder / MODEL).exists() and "model" not in exclude:
             self.tagger = self._read(folder / MODEL)
@@ -212,9 +205,9 @@ class TaglineComponent(Pipe):
         if self._worker is None:
             if self._path is None:
                 raise InputError(
-                    '{name}: expected a model, got none; name one (config={{"model": path}}), or train it with '
+                    '{}: expected a model, got none; name one (config={{"model": path}}), or train it with '
                     "nlp.initialize(lambda: examples)",
-                    name=self.name,
+                    self.name,
                 )
             self.tagger = self._read(self._path)
         assert self._worker is not None
@@ -239,11 +232,7 @@ class TaglineComponent(Pipe):
         """Take over what was settled in training, where the configuration leaves it open."""
         choices = dict(zip(SETTLED, (TASKS, ATTRIBUTES), strict=True))
         if not isinstance(settled, dict) or any(settled.get(name) not in choices[name] for name in SETTLED):
-            raise InputError(
-                "{name}: expected task and attribute of a component, got {settled}",
-                name=self.name,
-                settled=shown_value(settled),
-            )
+            raise InputError("{}: expected task and attribute of a component, got {}", self.name, shown_value(settled))
         for name in SETTLED:
             if getattr(self, name) == "auto":
                 setattr(self, name, settled[name])

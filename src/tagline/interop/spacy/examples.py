@@ -70,7 +70,7 @@ def learned(
     source: Attribute = _attribute(docs, attribute) if chosen == "pos" else "tag"
     y = _entity_labels(docs, sentences) if chosen == "ner" else _tags(docs, sentences, source)
     if not any(label is not None for row in y for label in row):
-        raise InputError("examples: expected documents that are annotated for {chosen}, got none", chosen=chosen)
+        raise InputError("examples: expected documents that are annotated for {}, got none", chosen)
     owner: Any = kinds()[kind].estimator
     usual = {} if chosen == "pos" else {"scheme": "IOB2"}  # which entities are written in
     if kind == "crf" and "features" not in settings:
@@ -79,9 +79,7 @@ def learned(
     try:
         estimator: Any = owner(**{name: value for name, value in usual.items() if name in known} | settings)
     except TypeError as error:
-        raise InputError(
-            "settings: expected those of the kind {kind}, got others ({error})", kind=kind, error=error
-        ) from None
+        raise InputError("settings: expected those of the kind {}, got others ({})", kind, error) from None
     model: Model = estimator.fit(sentences.corpus, y)
     return model, chosen, source
 
@@ -91,8 +89,8 @@ def references(examples: Iterable[Any]) -> list[Doc]:
     docs = [example.reference if isinstance(example, Example) else example for example in examples]
     if odd := [doc for doc in docs if not isinstance(doc, Doc)]:
         raise InputError(
-            "examples: expected examples or documents of spaCy, got {odd}; of a DocBin: doc_bin.get_docs(nlp.vocab)",
-            odd=shown_value(odd[0]),
+            "examples: expected examples or documents of spaCy, got {}; of a DocBin: doc_bin.get_docs(nlp.vocab)",
+            shown_value(odd[0]),
         )
     return docs
 
@@ -100,9 +98,7 @@ def references(examples: Iterable[Any]) -> list[Doc]:
 def check_columns(columns: Sequence[str]) -> Sequence[str]:
     """Refuse what tokens do not have."""
     if isinstance(columns, str) or not columns or not all(column in READ for column in columns):
-        raise InputError(
-            "columns: expected a list of {read}, got {columns}", read=", ".join(READ), columns=shown_value(columns)
-        )
+        raise InputError("columns: expected a list of {}, got {}", ", ".join(READ), shown_value(columns))
     return columns
 
 

@@ -41,10 +41,9 @@ class Worker:
         if attribute == "pos" and not universal:
             odd = next(name for name in names if name not in UNIVERSAL)
             raise InputError(
-                "attribute: expected tag, for token.pos_ takes {universal} alone, got pos for a model with the "
-                "label {odd!r}",
-                universal=", ".join(sorted(UNIVERSAL)),
-                odd=odd,
+                "attribute: expected tag, for token.pos_ takes {} alone, got pos for a model with the label {!r}",
+                ", ".join(sorted(UNIVERSAL)),
+                odd,
             )
         to_pos = attribute == "pos" or (attribute == "auto" and universal)
         return cls(model, "pos", "pos" if to_pos else "tag", None, names)
@@ -64,10 +63,10 @@ class Worker:
         else:
             if min_probability > 0:
                 raise InputError(
-                    "min_probability: expected 0 for a model of kind {kind}, which does not tell how probable "
-                    "spans are, got {min_probability}",
-                    kind=self.model.kind,
-                    min_probability=min_probability,
+                    "min_probability: expected 0 for a model of kind {}, which does not tell how probable "
+                    "spans are, got {}",
+                    self.model.kind,
+                    min_probability,
                 )
             arrays = self.model.answer_arrays(sentences.corpus)
             read = self.reading.spans(arrays.labels, arrays.offsets)
@@ -96,15 +95,15 @@ def _check_input(model: Model, columns: Sequence[str]) -> None:
     """Refuse a model that cannot be shown tokens of a document."""
     needs = model.input_
     if needs.refusal is not None:
-        raise InputError("model: {refusal}", refusal=needs.refusal)
+        raise InputError("model: {}", needs.refusal)
     if needs.columns > len(columns):
         raise InputError(
-            "columns: expected {columns}, at which the model looks ({source}), got {num_columns}: {columns2}; "
+            "columns: expected {}, at which the model looks ({}), got {}: {}; "
             'name attributes of tokens, such as config={{"columns": ["text", "tag"]}}',
-            columns=needs.columns,
-            source=needs.source,
-            num_columns=len(columns),
-            columns2=", ".join(columns),
+            needs.columns,
+            needs.source,
+            len(columns),
+            ", ".join(columns),
         )
 
 
@@ -114,7 +113,5 @@ def _reading(model: Model, names: Sequence[str], task: str) -> Reading | None:
         return Reading.of(names, model.scheme_name)
     except InputError as error:
         if task == "ner":
-            raise InputError(
-                "task: expected pos for labels that mark no spans, got ner ({error})", error=error
-            ) from None
+            raise InputError("task: expected pos for labels that mark no spans, got ner ({})", error) from None
         return None

@@ -143,7 +143,7 @@ def _read_data(path: str | None) -> InputBlock:
     with _input(path) as stream:
         block = joined(list(read_blocks(stream, source)), source)
     if not block.lengths:
-        raise InputError("{source}: expected sentences, got none", source=source)
+        raise InputError("{}: expected sentences, got none", source)
     return block
 
 

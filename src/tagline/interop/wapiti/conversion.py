@@ -78,15 +78,15 @@ def template_of(model: WapitiModel, source: str) -> Template | None:
     for pattern in model.patterns:
         if "#" in pattern or "\n" in pattern or pattern != pattern.strip():
             raise StorageError(
-                "{source}: expected patterns without # and blanks at their ends, as files of patterns have them, "
-                "got {pattern!r:.60}",
-                source=source,
-                pattern=pattern,
+                "{}: expected patterns without # and blanks at their ends, as files of patterns have them, "
+                "got {!r:.60}",
+                source,
+                pattern,
             )
     try:
         return Template.parse("\n".join(model.patterns) + "\n", "patterns of Wapiti", "wapiti")
     except InputError as error:
-        raise StorageError("{source}: {error}", source=source, error=error) from None
+        raise StorageError("{}: {}", source, error) from None
 
 
 def bigram_of(template: Template) -> str | None:
@@ -131,7 +131,7 @@ def _expressible(crf: CRF) -> Parameters:
     elif p.scheme is not None:
         problem = (
             message("a model without rules"),
-            message("the rules of {scheme}; train with scheme=None", scheme=p.scheme),
+            message("the rules of {}; train with scheme=None", p.scheme),
         )
     elif p.order == 2:
         problem = message("a model without label triples"), message("one of order 2; train with order=1")
@@ -142,9 +142,7 @@ def _expressible(crf: CRF) -> Parameters:
     elif crf._extraction.function is not None:
         problem = message("patterns, or features that sentences hold"), message("a function that makes features")
     if problem is not None:
-        raise InputError(
-            "model: expected {wanted}, for Wapiti knows no others, got {got}", wanted=problem[0], got=problem[1]
-        )
+        raise InputError("model: expected {}, for Wapiti knows no others, got {}", problem[0], problem[1])
     return p
 
 
@@ -152,11 +150,11 @@ def _check_features(names: list[str], letter: str, part: str) -> None:
     for name in names:
         if name[:1] not in (letter, "*") or len(name.split()) != 1:
             raise InputError(
-                "model: expected {part} whose names begin with {letter} or * and have no blanks, for Wapiti tells "
-                "features apart by that, got {name!r:.60}; train with a template, or with such names",
-                part=part,
-                letter=letter,
-                name=name,
+                "model: expected {} whose names begin with {} or * and have no blanks, for Wapiti tells "
+                "features apart by that, got {!r:.60}; train with a template, or with such names",
+                part,
+                letter,
+                name,
             )
 
 

@@ -27,11 +27,7 @@ def dump(model: WapitiModel, precision: int = 5, all_weights: bool = False) -> I
     labels = [bytes_of(label) for label in model.labels]
     L = len(labels)
     if all_weights and model.offsets[-1] > MOST_LINES:
-        raise InputError(
-            "--all: expected up to {most_lines} weights, got {got}; leave it out",
-            most_lines=MOST_LINES,
-            got=model.offsets[-1],
-        )
+        raise InputError("--all: expected up to {} weights, got {}; leave it out", MOST_LINES, model.offsets[-1])
     if all_weights:
         features = np.arange(model.offsets[-1])
         weights = np.zeros(len(features))
@@ -58,10 +54,7 @@ def read_dump(data: bytes, source: str) -> Iterator[tuple[int, str, str | None, 
         fields = line.split(b"\t") if line.count(b"\t") == 3 else line.split()
         if len(fields) != 4:
             raise InputError(
-                "{source}:{number}: expected observation, label before or #, label and weight, got {got!r}",
-                source=source,
-                number=number,
-                got=line[:60],
+                "{}:{}: expected observation, label before or #, label and weight, got {!r}", source, number, line[:60]
             )
         observation, before, label = (text_of(field.strip()) for field in fields[:3])
         try:
@@ -69,9 +62,7 @@ def read_dump(data: bytes, source: str) -> Iterator[tuple[int, str, str | None, 
         except ValueError:
             weight = np.nan
         if not np.isfinite(weight):
-            raise InputError(
-                "{source}:{number}: expected a weight, got {got!r}", source=source, number=number, got=fields[3][:60]
-            )
+            raise InputError("{}:{}: expected a weight, got {!r}", source, number, fields[3][:60])
         yield number, observation, None if before == NO_LABEL else before, label, weight
 
 
@@ -85,23 +76,18 @@ def patched(model: WapitiModel, data: bytes, source: str) -> WapitiModel:
     for line, name, before, label, weight in read_dump(data, source):
         place = f"{source}:{line}"
         if name not in numbers:
-            raise InputError("{place}: expected an observation of the model, got {name!r:.60}", place=place, name=name)
+            raise InputError("{}: expected an observation of the model, got {!r:.60}", place, name)
         for wanted in (before, label):
             if wanted is not None and wanted not in labels:
-                raise InputError(
-                    "{place}: expected one of {labels}, got {wanted!r:.60}",
-                    place=place,
-                    labels=", ".join(labels),
-                    wanted=wanted,
-                )
+                raise InputError("{}: expected one of {}, got {!r:.60}", place, ", ".join(labels), wanted)
         number = numbers[name]
         if not (model.has_states if before is None else model.has_edges)[number]:
             raise InputError(
-                "{place}: expected {wanted} for {name!r:.60}, got {got}; its first letter says what it is crossed with",
-                place=place,
-                wanted=message("a label before") if before is None else "#",
-                name=name,
-                got="#" if before is None else before,
+                "{}: expected {} for {!r:.60}, got {}; its first letter says what it is crossed with",
+                place,
+                message("a label before") if before is None else "#",
+                name,
+                "#" if before is None else before,
             )
         row = labels[label] if before is None else labels[before] * len(labels) + labels[label]
         weights[number, before is not None, row] = weight

@@ -70,9 +70,7 @@ def read_blocks(stream: BinaryIO, source: str) -> Iterator[InputBlock]:
             number += 1
             if b"\0" in row:
                 raise InputError(
-                    "{source}:{number}: expected text, got a NUL byte, at which Wapiti would stop reading",
-                    source=source,
-                    number=number,
+                    "{}:{}: expected text, got a NUL byte, at which Wapiti would stop reading", source, number
                 )
             if row.strip():
                 lines.append(row)
@@ -112,11 +110,11 @@ def corpus_of(block: InputBlock, rows: list[list[str]], template: Template) -> C
     for line, row in enumerate(rows):
         if len(row) < width:
             raise InputError(
-                "{place}: expected {width} columns, as the patterns ask for, got {num_row} ({row!r:.60})",
-                place=block.place(line),
-                width=width,
-                num_row=len(row),
-                row=" ".join(row),
+                "{}: expected {} columns, as the patterns ask for, got {} ({!r:.60})",
+                block.place(line),
+                width,
+                len(row),
+                " ".join(row),
             )
     columns = {f"column {c}": Column.of([row[c] for row in rows]) for c in range(width)}
     columns = columns or {"column 0": Column.of([""] * len(rows))}  # patterns that look at no word
@@ -132,9 +130,9 @@ def observations_of(block: InputBlock, rows: list[list[str]]) -> tuple[Observati
         for word in row:
             if word[0] not in "ub*":
                 raise InputError(
-                    "{place}: expected words that begin with u, b or *, as the model has no patterns, got {word!r:.60}",
-                    place=block.place(line),
-                    word=word,
+                    "{}: expected words that begin with u, b or *, as the model has no patterns, got {!r:.60}",
+                    block.place(line),
+                    word,
                 )
     states, edges = ([[word for word in row if word[0] != other] for row in rows] for other in "bu")
     bounds = offsets_of(block.lengths).tolist()

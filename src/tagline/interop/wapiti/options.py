@@ -118,9 +118,7 @@ def parse(arguments: Sequence[str]) -> Options:
     """Read the arguments behind the program's name, the mode first."""
     mode = MODES.get(arguments[0], arguments[0]) if arguments else ""
     if mode not in SWITCHES:
-        raise InputError(
-            "mode: expected {switches} or their first letters, got {mode!r}", switches=", ".join(SWITCHES), mode=mode
-        )
+        raise InputError("mode: expected {} or their first letters, got {!r}", ", ".join(SWITCHES), mode)
     switches = {f"--{switch.name}": switch for switch in SWITCHES[mode]}
     switches |= {f"-{switch.letter}": switch for switch in SWITCHES[mode] if switch.letter}
     values = {switch.name: False if switch.kind == "B" else switch.default for switch in SWITCHES[mode]}
@@ -134,24 +132,14 @@ def parse(arguments: Sequence[str]) -> Options:
             continue
         switch = switches.get(argument)
         if switch is None:
-            raise InputError(
-                "{mode}: expected one of {switches}, got {argument!r}",
-                mode=mode,
-                switches=", ".join(switches),
-                argument=argument,
-            )
+            raise InputError("{}: expected one of {}, got {!r}", mode, ", ".join(switches), argument)
         if switch.kind != "B" and not rest:
-            raise InputError(
-                "{argument}: expected a value behind it, got the end of the command line", argument=argument
-            )
+            raise InputError("{}: expected a value behind it, got the end of the command line", argument)
         values[switch.name] = True if switch.kind == "B" else _value(argument, switch.kind, rest.pop(0))
         said.add(switch.name)
     if len(files) > 2:
         raise InputError(
-            "{mode}: expected an input and an output file, got {num_files} files: {files}",
-            mode=mode,
-            num_files=len(files),
-            files=" ".join(files),
+            "{}: expected an input and an output file, got {} files: {}", mode, len(files), " ".join(files)
         )
     unused = tuple(name for name in _UNUSED if name in said)
     source, target = [*files, None, None][:2]
@@ -171,35 +159,28 @@ def _value(argument: str, kind: str, text: str) -> Any:
     except ValueError:
         pass
     raise InputError(
-        "{argument}: expected {wanted}, got {text!r}",
-        argument=argument,
-        wanted=message("a whole number") if kind == "U" else message("a number"),
-        text=text,
+        "{}: expected {}, got {!r}", argument, message("a whole number") if kind == "U" else message("a number"), text
     )
 
 
 def _check(options: Options) -> None:
     for name, problem in _REFUSED.items():
         if name in options.said:
-            raise InputError("{mode}: {problem}", mode=options.mode, problem=problem)
+            raise InputError("{}: {}", options.mode, problem)
     least = {"nthread": 1, "jobsize": 1, "rho1": 0, "rho2": 0, "histsz": 1, "maxls": 1, "nbest": 1, "stopeps": 0}
     for name, bound in least.items():
         if name in options.values and options.values[name] < bound:
-            raise InputError(
-                "--{name}: expected {bound} or more, got {got:g}", name=name, bound=bound, got=options.values[name]
-            )
+            raise InputError("--{}: expected {} or more, got {:g}", name, bound, options.values[name])
     if options.mode == "label" and options.check and options.force:
         raise InputError("label: expected --check or --force, got both")
     if options.mode in ("label", "update") and options.model is None:
-        raise InputError("{mode}: expected a model, got none; name it with -m", mode=options.mode)
+        raise InputError("{}: expected a model, got none; name it with -m", options.mode)
     if options.mode == "train":
         _check_training(options)
 
 
 def _check_training(options: Options) -> None:
     if options.algo not in (*ALGORITHMS, "list"):
-        raise InputError(
-            "--algo: expected one of {algorithms}, got {algo!r}", algorithms=", ".join(ALGORITHMS), algo=options.algo
-        )
+        raise InputError("--algo: expected one of {}, got {!r}", ", ".join(ALGORITHMS), options.algo)
     if options.type not in (*TYPES, "list"):
-        raise InputError("--type: expected one of {types}, got {type!r}", types=", ".join(TYPES), type=options.type)
+        raise InputError("--type: expected one of {}, got {!r}", ", ".join(TYPES), options.type)

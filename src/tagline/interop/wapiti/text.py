@@ -118,13 +118,7 @@ def compacted(model: WapitiModel) -> WapitiModel:
 
 def bad_model(source: str, expected: str, got: object) -> StorageError:
     """Make the error for a file that is not as it should be."""
-    return StorageError(
-        "{source}: expected {expected}, got {got}; {damaged}",
-        source=source,
-        expected=expected,
-        got=got,
-        damaged=_DAMAGED,
-    )
+    return StorageError("{}: expected {}, got {}; {}", source, expected, got, _DAMAGED)
 
 
 # Reading.
@@ -138,14 +132,14 @@ def read_model(data: bytes, source: str = "<bytes>") -> WapitiModel:
         raise bad_model(source, message("the number of patterns (#rdr#)"), repr(data[at : at + 20]))
     if int(reader[3] or 0):
         raise StorageError(
-            "{source}: expected a model of sentences, got one of --me, in which each line is a sentence; such "
+            "{}: expected a model of sentences, got one of --me, in which each line is a sentence; such "
             "models are not read",
-            source=source,
+            source,
         )
     patterns, at = _strings(data, reader.end(), int(reader[1]), f"{source}: patterns")
     labels, at = _quarks(data, at, f"{source}: labels")
     if not 1 <= len(labels) <= MOST_LABELS:
-        raise bad_model(source, message("1 to {most_labels} labels", most_labels=MOST_LABELS), len(labels))
+        raise bad_model(source, message("1 to {} labels", MOST_LABELS), len(labels))
     observations, at = _quarks(data, at, f"{source}: observations")
     for name in observations:
         if name[:1] not in ("u", "b", "*"):
@@ -153,7 +147,7 @@ def read_model(data: bytes, source: str = "<bytes>") -> WapitiModel:
     features, weights = _weights(data, at, count, source)
     model = WapitiModel(tuple(patterns), tuple(labels), tuple(observations), features, weights, type)
     if len(features) and features[-1] >= model.offsets[-1]:
-        raise bad_model(source, message("features below {last}", last=model.offsets[-1]), features[-1])
+        raise bad_model(source, message("features below {}", model.offsets[-1]), features[-1])
     return model
 
 
@@ -163,9 +157,7 @@ def _header(data: bytes, source: str) -> tuple[str, int, int]:
         raise bad_model(source, message("a model of Wapiti (#mdl#)"), repr(data[:20]))
     number = TYPES.index("crf") if header[1] is None else int(header[1])
     if number >= len(TYPES):
-        raise bad_model(
-            source, message("maxent, memm or crf (type 0, 1 or 2)"), message("type {number}", number=number)
-        )
+        raise bad_model(source, message("maxent, memm or crf (type 0, 1 or 2)"), message("type {}", number))
     return TYPES[number], int(header[2]), header.end()
 
 
@@ -177,7 +169,7 @@ def _strings(data: bytes, at: int, count: int, place: str) -> tuple[list[str], i
         if length is None or data[end : end + 2] != b",\n":
             raise bad_model(
                 place,
-                message("string {number} of {count} as length:string,", number=number + 1, count=count),
+                message("string {} of {} as length:string,", number + 1, count),
                 repr(data[at : at + 20]),
             )
         strings.append(text_of(data[length.end() : end]))
@@ -203,7 +195,7 @@ def _weights(data: bytes, at: int, count: int, source: str) -> tuple[IntArray, F
     except ValueError:
         raise bad_model(source, message("weights as number=weight"), message("something else")) from None
     if len(numbers) != count:
-        raise bad_model(source, message("{count} weights, as the first line says", count=count), len(numbers))
+        raise bad_model(source, message("{} weights, as the first line says", count), len(numbers))
     if not np.isfinite(values).all():
         raise bad_model(source, message("weights that are finite numbers"), message("others"))
     if len(numbers) and numbers.min() < 0:
@@ -238,7 +230,5 @@ def write_model(model: WapitiModel, highest_column: int = 0) -> bytes:
 def _string(text: str) -> bytes:
     data = bytes_of(text)
     if b"\n" in data or b"\0" in data:
-        raise InputError(
-            "model: expected names without line breaks, as Wapiti's file has lines, got {text!r:.60}", text=text
-        )
+        raise InputError("model: expected names without line breaks, as Wapiti's file has lines, got {!r:.60}", text)
     return b"%d:%b,\n" % (len(data), data)

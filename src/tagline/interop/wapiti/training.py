@@ -111,11 +111,10 @@ def number_sentences(block: InputBlock, options: Options, before: WapitiModel | 
     if (targets < 0).any():
         line = int(np.flatnonzero(targets < 0)[0])
         raise InputError(
-            "{place}: expected a label of the model that is trained on ({labels}), got {got!r:.60}; leave -m out "
-            "for a new model",
-            place=block.place(line),
-            labels=", ".join(labels),
-            got=given[line],
+            "{}: expected a label of the model that is trained on ({}), got {!r:.60}; leave -m out for a new model",
+            block.place(line),
+            ", ".join(labels),
+            given[line],
         )
     assert built.states is not None
     _check_names(patterns, built.edges)
@@ -157,8 +156,8 @@ def _check_names(patterns: Template | None, edges: Vocabulary | None) -> None:
     bigram = None if patterns is None else bigram_of(patterns)
     if bigram is not None and edges is not None and bigram in edges:
         raise InputError(
-            "patterns: expected no other that gives {bigram!r}, which all pairs of labels have, got one; leave one out",
-            bigram=bigram,
+            "patterns: expected no other that gives {!r}, which all pairs of labels have, got one; leave one out",
+            bigram,
         )
 
 

@@ -41,23 +41,17 @@ def translated(template: Template) -> tuple[Template, Translation]:
 def _check(line: TemplateLine, source: str) -> None:
     place = f"{source}:{line.number}"
     if not all(macro.is_crfpp for macro in line.macros):
-        raise InputError(
-            "{place}: expected only %x[row,column], for Wapiti to understand it, got {text}",
-            place=place,
-            text=line.text,
-        )
+        raise InputError("{}: expected only %x[row,column], for Wapiti to understand it, got {}", place, line.text)
     if "#" in line.text or line.text != line.text.rstrip():
         raise InputError(
-            "{place}: expected no # and no blanks at the end, which Wapiti leaves out, got {text!r}",
-            place=place,
-            text=line.text,
+            "{}: expected no # and no blanks at the end, which Wapiti leaves out, got {!r}", place, line.text
         )
     if any(abs(macro.row) > NAMED_PADDING + 1 for macro in line.macros):
         raise InputError(
-            "{place}: expected rows up to {named_padding}, beyond which Wapiti does not tell padding apart, got {text}",
-            place=place,
-            named_padding=NAMED_PADDING + 1,
-            text=line.text,
+            "{}: expected rows up to {}, beyond which Wapiti does not tell padding apart, got {}",
+            place,
+            NAMED_PADDING + 1,
+            line.text,
         )
 
 

@@ -41,20 +41,15 @@ class FeatureWeights:
         """Check the keys against their sizes and bring them into ascending order; none may be there twice."""
         keys, weights = np.asarray(self.keys, np.int64).reshape(-1, len(sizes)), np.asarray(self.weights, np.float64)
         if weights.shape != (len(keys),):
-            raise InputError(
-                "{place}: expected a weight for each of {num_keys} keys, got {shape}",
-                place=place,
-                num_keys=len(keys),
-                shape=weights.shape,
-            )
+            raise InputError("{}: expected a weight for each of {} keys, got {}", place, len(keys), weights.shape)
         if len(keys) and (keys.min() < 0 or (keys.max(axis=0) >= sizes).any()):
-            raise InputError("{place}: expected numbers below {sizes}, got others", place=place, sizes=tuple(sizes))
+            raise InputError("{}: expected numbers below {}, got others", place, tuple(sizes))
         numbers: IntArray = np.asarray(np.ravel_multi_index(tuple(keys.T), tuple(sizes))).reshape(-1)
         if (numbers[1:] <= numbers[:-1]).any():
             order = np.argsort(numbers, kind="stable")
             keys, weights, numbers = keys[order], weights[order], numbers[order]
         if (numbers[1:] == numbers[:-1]).any():
-            raise InputError("{place}: expected each key once, got one twice", place=place)
+            raise InputError("{}: expected each key once, got one twice", place)
         return FeatureWeights(keys, weights)
 
 

@@ -76,18 +76,14 @@ class CompiledCorpus:
         """Map a compiled corpus; its arrays are read once, to check them, and not kept in memory."""
         file = storage.read(path, verify=False)
         if (kind := file.config.get("kind")) != KIND:
-            got = (
-                message("a model file")
-                if kind is None
-                else message("a file of the kind {kind}", kind=shown_value(kind))
-            )
-            raise StorageError("{path}: expected a compiled corpus, got {got}", path=path, got=got)
+            got = message("a model file") if kind is None else message("a file of the kind {}", shown_value(kind))
+            raise StorageError("{}: expected a compiled corpus, got {}", path, got)
         with reading(file):
             labels, hash_bits = labels_of(file), optional(file, "hash_bits", int)
             if hash_bits is not None and not 1 <= hash_bits <= MOST_HASH_BITS:
                 raise bad_file(
                     file,
-                    message("hash_bits from 1 to {most_hash_bits}, or none", most_hash_bits=MOST_HASH_BITS),
+                    message("hash_bits from 1 to {}, or none", MOST_HASH_BITS),
                     hash_bits,
                 )
             ids = _numbers(file, "labels", len(labels))
@@ -114,9 +110,7 @@ class CompiledCorpus:
         has_edges = extraction.template is not None and extraction.template.has_edges
         complete = extraction.template is None or has_edges == (self.features.edges is not None)
         if template != self.template or extraction.hash_bits != self.hash_bits or not complete:
-            raise InputError(
-                "features: expected those that {path} was compiled with, got others; compile anew", path=self.path
-            )
+            raise InputError("features: expected those that {} was compiled with, got others; compile anew", self.path)
         if not fresh or min_frequency > 1:
             raise InputError("X: expected sentences for y, warm starts and min_frequency, got a compiled corpus")
 
@@ -160,7 +154,7 @@ def compile_corpus(
         raise InputError("features: expected a template or a function for sentences of tokens, got None")
     extraction.refuse_mentions(message("a compiled corpus"))
     if not isinstance(source, str | os.PathLike) and not is_listing(source):
-        raise InputError("source: expected a file or corpora, got {source}", source=shown_value(source))
+        raise InputError("source: expected a file or corpora, got {}", shown_value(source))
     blocks: Iterator[Any] = iter_columns(source) if isinstance(source, str | os.PathLike) else iter(source)
     target, printer = Path(checked_path(path)), Printer()
     with (
@@ -200,12 +194,7 @@ def _saying_where(path: Path) -> Iterator[None]:
         if error.errno not in REMEDIES:
             raise
         remedy = REMEDIES[error.errno]
-        raise StorageError(
-            "{path}: expected room beside it, got: {strerror}; {remedy}",
-            path=path,
-            strerror=error.strerror,
-            remedy=remedy,
-        ) from error
+        raise StorageError("{}: expected room beside it, got: {}; {}", path, error.strerror, remedy) from error
 
 
 def _append_all(
@@ -221,7 +210,7 @@ def _append_all(
     total = 0
     for block in blocks:
         if not isinstance(block, Corpus):
-            raise InputError("source: expected corpora, got {block}", block=shown_value(block))
+            raise InputError("source: expected corpora, got {}", shown_value(block))
         built = extraction.build(block)
         printer.add(block)
         features = built.features
@@ -318,7 +307,7 @@ def _attributes(file: ModelFile, kind: str, num_tokens: int, num_names: int) -> 
     if f"{kind}_values" in file.tensors:
         values = file.tensor(f"{kind}_values", np.float32, len(ids))
         if not all(np.isfinite(block).all() for block in _blocks(values)):
-            raise bad_file(file, message("finite numbers in {kind}_values", kind=kind), message("others"))
+            raise bad_file(file, message("finite numbers in {}_values", kind), message("others"))
     return Attributes(offsets, ids, values)
 
 
@@ -328,8 +317,8 @@ def _numbers(file: ModelFile, name: str, count: int) -> NDArray[np.int32]:
     if len(numbers) and not (numbers.min() >= 0 and numbers.max() < count):
         raise bad_file(
             file,
-            message("numbers from 0 to {last} in {name}", last=count - 1, name=name),
-            message("{min} to {max}", min=numbers.min(), max=numbers.max()),
+            message("numbers from 0 to {} in {}", count - 1, name),
+            message("{} to {}", numbers.min(), numbers.max()),
         )
     return numbers
 
@@ -339,7 +328,7 @@ def _offsets(file: ModelFile, name: str, count: int | None, last: int) -> IntArr
     offsets = file.tensor(name, np.int64, count)
     rising = all((block[1:] >= block[:-1]).all() for block in _blocks(offsets))
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != last or not rising:
-        raise bad_file(file, message("{name} that rise from 0 to {last}", name=name, last=last), message("others"))
+        raise bad_file(file, message("{} that rise from 0 to {}", name, last), message("others"))
     return offsets
 
 

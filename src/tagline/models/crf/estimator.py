@@ -195,10 +195,10 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
         self._become(fitted)
         if self.training_.reason.startswith(DIVERGED):
             raise TrainingError(
-                "fit: expected an objective and weights that are finite, got others: training {stop_reason}; the "
+                "fit: expected an objective and weights that are finite, got others: training {}; the "
                 "weights before it are kept. Take smaller steps (algorithm='sgd:rate=…'), scale the values of "
                 "features, or raise c2",
-                stop_reason=reason_in_words(self.stop_reason_),
+                reason_in_words(self.stop_reason_),
             )
 
     @property
@@ -256,13 +256,9 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
         """
         saved = unpack(file)
         if features is not None and not isinstance(saved.way, MissingFunction):
-            raise InputError(
-                "features: expected none, for {source} brings its own, got some; leave it out", source=file.source
-            )
+            raise InputError("features: expected none, for {} brings its own, got some; leave it out", file.source)
         if features is not None and not callable(features):
-            raise InputError(
-                "features: expected a function, as {way!r} was, got {features!r:.60}", way=saved.way, features=features
-            )
+            raise InputError("features: expected a function, as {!r} was, got {!r:.60}", saved.way, features)
         out = cls()
         out._set(of_version_1(saved.settings))
         way = saved.way if features is None else features

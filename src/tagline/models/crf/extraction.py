@@ -68,12 +68,10 @@ class Extraction:
             1,
             MOST_HASH_BITS,
             optional=True,
-            wanted=message("1 to {most_hash_bits}", most_hash_bits=MOST_HASH_BITS),
+            wanted=message("1 to {}", MOST_HASH_BITS),
         )
         if dictionary is not None and not isinstance(dictionary, Dictionary):
-            raise InputError(
-                "dictionary: expected a Dictionary or None, got {dictionary}", dictionary=shown_value(dictionary)
-            )
+            raise InputError("dictionary: expected a Dictionary or None, got {}", shown_value(dictionary))
         self.template, self.knowledge = as_template(way), knowledge or Knowledge()
         self._check_knowledge(hash_bits)
         self.looking = None if self.template is None else resolved(self.template, max(1, self.template.num_columns))
@@ -91,7 +89,7 @@ class Extraction:
         if self.template is not None:
             self.template = self.knowledge.informed(self.template)
             if self.knowledge.vectors is not None and hash_bits is not None:
-                raise InputError("hash_bits: expected None beside vectors, got {hash_bits}", hash_bits=hash_bits)
+                raise InputError("hash_bits: expected None beside vectors, got {}", hash_bits)
         elif self.knowledge:
             raise InputError(
                 "clusters, vectors, mentions: expected a template beside them, got features of another kind"
@@ -145,7 +143,7 @@ class Extraction:
         """Raise where the template looks at other mentions of words, and documents are not known."""
         if self.template is not None and self.template.num_mentions:
             raise InputError(
-                "features: expected a template without mention1 … mention9 for {what}, got one with them", what=what
+                "features: expected a template without mention1 … mention9 for {}, got one with them", what
             )
 
     def documented(self, X: Any, documents: Any = None, *, known: bool = False) -> Any:
@@ -180,9 +178,9 @@ class Extraction:
         place = len(columns)
         if looked_at <= place and len(corpus):
             raise InputError(
-                "dictionary: expected a template line for column {place}, its matches, got none; add for instance "
-                "U90:%x[0,{place}]",
-                place=place,
+                "dictionary: expected a template line for column {0}, its matches, got none; add for instance "
+                "U90:%x[0,{0}]",
+                place,
             )
         return with_matches(corpus, self.dictionary, columns)
 
@@ -194,8 +192,8 @@ class Extraction:
             if corpus is not None:
                 raise InputError(
                     "features: expected a template or a function for sentences of tokens, got None; pass "
-                    "features= one of {sets}, a template, or a function sentence → features",
-                    sets=", ".join(sets()),
+                    "features= one of {}, a template, or a function sentence → features",
+                    ", ".join(sets()),
                 )
             return X, edges
         items = []
@@ -203,20 +201,20 @@ class Extraction:
             made, size = self.function(sentence), len(sentence)
             if not isinstance(made, Iterable):
                 raise InputError(
-                    "sentence {b}: expected features of {size} tokens from {name}, got {made}",
-                    b=b,
-                    size=size,
-                    name=_name(self.function),
-                    made=shown_value(made),
+                    "sentence {}: expected features of {} tokens from {}, got {}",
+                    b,
+                    size,
+                    _name(self.function),
+                    shown_value(made),
                 )
             features = list(made)
             if len(features) != size:
                 raise InputError(
-                    "sentence {b}: expected features of {size} tokens from {name}, got {num_features}",
-                    b=b,
-                    size=size,
-                    name=_name(self.function),
-                    num_features=len(features),
+                    "sentence {}: expected features of {} tokens from {}, got {}",
+                    b,
+                    size,
+                    _name(self.function),
+                    len(features),
                 )
             items.append(features)
         return items, edges
@@ -237,7 +235,7 @@ def as_template(way: Way) -> Template | None:
         return Template.read(way)
     if not isinstance(way, str):
         raise InputError(
-            "features: expected a template, a name, a path, a function or None, got {type}", type=type(way).__name__
+            "features: expected a template, a name, a path, a function or None, got {}", type(way).__name__
         )
     if way in sets():
         return load_set(way)
@@ -247,9 +245,9 @@ def as_template(way: Way) -> Template | None:
         if Path(way).is_file():
             return Template.read(way)
     raise InputError(
-        "features: expected one of {sets}, the path of a template or its text, got {way}; there is no such file",
-        sets=", ".join(sets()),
-        way=shown_value(way),
+        "features: expected one of {}, the path of a template or its text, got {}; there is no such file",
+        ", ".join(sets()),
+        shown_value(way),
     )
 
 

@@ -79,9 +79,9 @@ class MissingFunction:
     def __call__(self, sentence: Any) -> Any:
         """Ask for the function."""
         raise InputError(
-            "features: expected the function {name} that the model was trained with, got none, for files hold no "
+            "features: expected the function {} that the model was trained with, got none, for files hold no "
             "code; pass it: tagline.load(path, features=function)",
-            name=self.name,
+            self.name,
         )
 
     def __repr__(self) -> str:
@@ -154,10 +154,10 @@ def pack(saved: SavedCRF, kind: str = MODEL) -> Packed:
         left, size = candidates(len(p.labels), p.prune), sum(array.nbytes for array in arrays.values())
         if left > affordable_candidates(size):
             raise InputError(
-                "save: expected weights of {left} labels for a token of a second-order model, got {size} bytes; "
+                "save: expected weights of {} labels for a token of a second-order model, got {} bytes; "
                 "nearly all weights are 0: train with a smaller penalty or with prune=",
-                left=left,
-                size=size,
+                left,
+                size,
             )
         own["prune"], arrays["triples"] = p.prune, smallest(s.triples)
     if p.pruner is not None:
@@ -177,9 +177,7 @@ def unpack(file: ModelFile) -> SavedCRF:
         check_version(file, VERSION, message("a CRF"))
         hash_bits = optional(file, "hash_bits", int)
         if hash_bits is not None and not 1 <= hash_bits <= MOST_HASH_BITS:
-            raise bad_file(
-                file, message("hash_bits from 1 to {most_hash_bits}", most_hash_bits=MOST_HASH_BITS), hash_bits
-            )
+            raise bad_file(file, message("hash_bits from 1 to {}", MOST_HASH_BITS), hash_bits)
         knowledge = unpack_knowledge(file)
         return SavedCRF(
             _parameters(file, hash_bits),
@@ -221,9 +219,7 @@ def _parameters(file: ModelFile, hash_bits: int | None) -> Parameters:
     if structure.triples is not None and left > most:
         raise bad_file(
             file,
-            message(
-                "up to {most} labels for a token of a second-order model in {size} bytes", most=most, size=file.size
-            ),
+            message("up to {} labels for a token of a second-order model in {} bytes", most, file.size),
             left,
         )
     parameters = Parameters(labels, scheme_of(file), structure, weights, names["states"], names["edges"], pruner, prune)
@@ -238,7 +234,7 @@ def _structure(file: ModelFile, L: int) -> Structure:
     edge_counts = whole_numbers(file, "edges.counts", None)
     pairs = _pairs(file, "edges.pairs", L)
     if labels.max(initial=0) >= L:
-        raise bad_file(file, message("label numbers below {L}", L=L), int(labels.max()))
+        raise bad_file(file, message("label numbers below {}", L), int(labels.max()))
     offsets, edge_offsets = (
         _offsets(file, "states", counts, len(labels)),
         _offsets(file, "edges", edge_counts, len(pairs)),
@@ -250,7 +246,7 @@ def _structure(file: ModelFile, L: int) -> Structure:
         ("edges.pairs", edge_offsets, _keys(pairs, L)),
     ):
         if not _ascending(rows, keys):
-            raise bad_file(file, message("{part} that ascend", part=part), message("others"))
+            raise bad_file(file, message("{} that ascend", part), message("others"))
     ends = file.setting("start", bool), file.setting("end", bool)
     return Structure(L, offsets, labels, transitions, edge_offsets, pairs, *ends, _triples(file, L))
 
@@ -261,7 +257,7 @@ def _triples(file: ModelFile, L: int) -> NDArray[np.int32] | None:
         return None
     triples = whole_numbers(file, "triples", None, 3).astype(np.int64)
     if triples.max(initial=0) >= L:
-        raise bad_file(file, message("label numbers below {L} in triples", L=L), int(triples.max()))
+        raise bad_file(file, message("label numbers below {} in triples", L), int(triples.max()))
     keys = (triples[:, 0] * L + triples[:, 1]) * L + triples[:, 2]
     if not (np.diff(keys) > 0).all():
         raise bad_file(file, message("triples that ascend"), message("others"))
@@ -276,7 +272,7 @@ def _pruner(file: ModelFile, structure: Structure) -> tuple[float, NDArray[Any] 
         return 0.0, None
     prune = file.setting("prune", float)
     if not 0 <= prune <= MOST_PRUNED:
-        raise bad_file(file, message("prune from 0 to {most_pruned}", most_pruned=MOST_PRUNED), prune)
+        raise bad_file(file, message("prune from 0 to {}", MOST_PRUNED), prune)
     if (prune > 0) != ("pruner" in file.tensors):
         raise bad_file(file, message("the array pruner where prune is above 0, and only there"), prune)
     if prune == 0:
@@ -299,14 +295,14 @@ def whole_numbers(file: ModelFile, name: str, *shape: int | None) -> NDArray[Any
 def _pairs(file: ModelFile, name: str, L: int) -> NDArray[np.int32]:
     pairs = whole_numbers(file, name, None, 2)
     if pairs.max(initial=0) >= L:
-        raise bad_file(file, message("label numbers below {L} in {name}", L=L, name=name), int(pairs.max()))
+        raise bad_file(file, message("label numbers below {} in {}", L, name), int(pairs.max()))
     return pairs.astype(np.int32)
 
 
 def _offsets(file: ModelFile, part: str, counts: NDArray[Any], total: int) -> IntArray:
     offsets = offsets_of(counts)
     if offsets[-1] != total:
-        raise bad_file(file, message("{part}.counts that add up to {total}", part=part, total=total), int(offsets[-1]))
+        raise bad_file(file, message("{}.counts that add up to {}", part, total), int(offsets[-1]))
     return offsets
 
 
@@ -330,9 +326,7 @@ def _names(file: ModelFile, part: str, size: int, hash_bits: int | None) -> Voca
         return None
     names = Vocabulary.from_arrays(stored)
     if hash_bits is not None or len(names) != size:
-        raise bad_file(
-            file, message("names of {value} {part}", value=size if hash_bits is None else "no", part=part), len(names)
-        )
+        raise bad_file(file, message("names of {} {}", size if hash_bits is None else "no", part), len(names))
     return names
 
 
@@ -369,9 +363,7 @@ def way_of_file(file: ModelFile) -> Way:
         try:
             return Template.parse(described["template"], described["source"], described.get("dialect", "crfpp"))
         except InputError as error:
-            raise StorageError(
-                "{source}: {error}; then train the model anew", source=file.source, error=error
-            ) from None
+            raise StorageError("{}: {}; then train the model anew", file.source, error) from None
     if set(described) == {"function"}:
         return MissingFunction(described["function"])
     raise bad_file(file, message("features by a template or a function"), described)

@@ -164,7 +164,7 @@ def fit_crf(
     if template is not None and template.has_edges and not crf.chained:
         notes = (
             *notes,
-            message("{type} has no label pairs: the template's B lines are left out", type=type(crf).__name__),
+            message("{} has no label pairs: the template's B lines are left out", type(crf).__name__),
         )
     training = TrainingFacts(
         seen,
@@ -196,18 +196,14 @@ def _numbered(crf: CRF, sentences: Sentences, extraction: Extraction, before: Pa
         return _Numbered(X.labelled, X.features, X.states, X.edges)
     if edges is not None and not crf.chained:
         raise InputError(
-            "edges: expected none for {type}, whose labels do not see each other, got some", type=type(crf).__name__
+            "edges: expected none for {}, whose labels do not see each other, got some", type(crf).__name__
         )
     X = extraction.documented(as_sentences(X), sentences.documents)
     labelled = read_labels(X, y)
     if before is not None:
         bits = None if before.states is not None else before.structure.num_attributes.bit_length() - 1
         if bits != extraction.hash_bits:
-            raise InputError(
-                "hash_bits: expected {bits}, as the model has it, got {hash_bits}",
-                bits=bits,
-                hash_bits=extraction.hash_bits,
-            )
+            raise InputError("hash_bits: expected {}, as the model has it, got {}", bits, extraction.hash_bits)
     built = extraction.build(X, edges, crf.min_frequency)
     match_lengths(built.features.offsets, labelled)
     if before is None or before.states is None:
@@ -234,9 +230,9 @@ def _lesson(
         scheme = scheme_of(labelled, crf.scheme) if before is None or crf.scheme != "auto" else before.scheme
     if crf.tolerance is not None and (place := labelled.unknown()) is not None:
         raise InputError(
-            "tolerance: expected labels that are all known, got others, as in {place}: the objective is not "
+            "tolerance: expected labels that are all known, got others, as in {}: the objective is not "
             "convex then, and nothing is proven about its optimum; stop by epsilon and delta",
-            place=place[0],
+            place[0],
         )
     more = (*(() if before is None else before.labels), *(() if teaching is None else teaching.labels))
     return prepare(
@@ -254,9 +250,9 @@ def _labels(crf: CRF, labelled: LabelledTokens, more: Sequence[str], scheme: str
     dictionary = crf.dictionary
     if dictionary is not None and dictionary.priority != "feature" and scheme is None:
         raise InputError(
-            "dictionary: expected a tag scheme to write its matches in (priority {priority!r}), got none; pass "
+            "dictionary: expected a tag scheme to write its matches in (priority {!r}), got none; pass "
             'scheme="auto" or its name',
-            priority=dictionary.priority,
+            dictionary.priority,
         )
     labels = sorted({*used_labels(labelled), *more})
     if dictionary is not None and dictionary.priority != "feature" and scheme is not None:
@@ -292,10 +288,10 @@ def _start(
     if crf.min_feature_frequency > 0:
         if (place := lesson.labelled.unknown()) is not None:
             raise InputError(
-                "min_feature_frequency: expected 0 where labels are not known, as in {place}, got "
-                "{min_feature_frequency}; min_frequency counts attributes without labels",
-                place=place[0],
-                min_feature_frequency=shown_value(crf.min_feature_frequency),
+                "min_feature_frequency: expected 0 where labels are not known, as in {}, got "
+                "{}; min_frequency counts attributes without labels",
+                place[0],
+                shown_value(crf.min_feature_frequency),
             )
         structure = without_rare(structure, features, targets, crf.min_feature_frequency)
     if before is not None:

@@ -66,12 +66,12 @@ class CRFSummary(ModelSummary):
     def line(self) -> str:
         """Say in one line what there is."""
         return message(
-            "{labels} labels ({scheme}), {attributes:,} attributes, {weights:,} weights, {active:,} of them not 0",
-            labels=len(self.labels),
-            scheme=self.scheme or message("no tag scheme"),
-            attributes=self.attributes,
-            weights=sum(self.weights.values()),
-            active=self.active,
+            "{} labels ({}), {:,} attributes, {:,} weights, {:,} of them not 0",
+            len(self.labels),
+            self.scheme or message("no tag scheme"),
+            self.attributes,
+            sum(self.weights.values()),
+            self.active,
         )
 
     def lines(self) -> list[str]:
@@ -79,13 +79,13 @@ class CRFSummary(ModelSummary):
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.weights.items() if count)
         attributes: object = self.attributes
         if self.edge_attributes:
-            attributes = message("{count} and {edges} of edges", count=self.attributes, edges=self.edge_attributes)
+            attributes = message("{} and {} of edges", self.attributes, self.edge_attributes)
         weights = message(
-            "{count} ({kinds}), {active} of them not 0, the largest {largest:.4f}",
-            count=sum(self.weights.values()),
-            kinds=kinds or message("none"),
-            active=self.active,
-            largest=self.largest,
+            "{} ({}), {} of them not 0, the largest {:.4f}",
+            sum(self.weights.values()),
+            kinds or message("none"),
+            self.active,
+            self.largest,
         )
         return [
             *super().lines(),
@@ -231,15 +231,11 @@ def described(extraction: Extraction) -> str:
     words = message("given by the caller")
     if extraction.template is not None:
         template = extraction.template
-        words = message("template {name}, {count} lines", name=template.source, count=len(template.lines))
+        words = message("template {}, {} lines", template.source, len(template.lines))
     elif extraction.function is not None:
         name = getattr(extraction.function, "__qualname__", extraction.function)
-        words = message("function {name}", name=name)
-    return (
-        words
-        if extraction.hash_bits is None
-        else message("{words}, hashed to {hash_bits} bits", words=words, hash_bits=extraction.hash_bits)
-    )
+        words = message("function {}", name)
+    return words if extraction.hash_bits is None else message("{}, hashed to {} bits", words, extraction.hash_bits)
 
 
 def told(extraction: Extraction, first: CRFTagger | None = None) -> dict[str, str]:
@@ -251,22 +247,15 @@ def told(extraction: Extraction, first: CRFTagger | None = None) -> dict[str, st
     knowledge, template, words = extraction.knowledge, extraction.template, {}
     if knowledge.clusters:
         words["clusters"] = ", ".join(
-            message("{names:,} of {words:,} words", names=len(table.names), words=len(table))
-            for table in knowledge.clusters
+            message("{:,} of {:,} words", len(table.names), len(table)) for table in knowledge.clusters
         )
     if (vectors := knowledge.vectors) is not None:
-        words["vectors"] = message(
-            "{size} numbers for each of {num_words:,} words", size=vectors.size, num_words=len(vectors.words)
-        )
+        words["vectors"] = message("{} numbers for each of {:,} words", vectors.size, len(vectors.words))
     words |= phrases_told(extraction.dictionary)
     if template is not None and template.num_mentions:
-        words["mentions"] = message(
-            "up to {num_mentions} others of a word in its document", num_mentions=template.num_mentions
-        )
+        words["mentions"] = message("up to {} others of a word in its document", template.num_mentions)
     if first is not None:
-        words["stages"] = message(
-            "2, the first of {num_attributes:,} attributes", num_attributes=first.parameters_.structure.num_attributes
-        )
+        words["stages"] = message("2, the first of {:,} attributes", first.parameters_.structure.num_attributes)
     return words
 
 
@@ -276,10 +265,7 @@ def phrases_told(dictionary: Dictionary | None) -> dict[str, str]:
         return {}
     return {
         "dictionary": message(
-            "{num_dictionary:,} phrases, types {types}, {priority}",
-            num_dictionary=len(dictionary),
-            types=", ".join(dictionary.types),
-            priority=dictionary.priority,
+            "{:,} phrases, types {}, {}", len(dictionary), ", ".join(dictionary.types), dictionary.priority
         )
     }
 

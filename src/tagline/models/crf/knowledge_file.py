@@ -44,7 +44,7 @@ def unpack_knowledge(file: ModelFile) -> Knowledge:
     if type(count) is not int or not 0 <= count <= MOST_TABLES or type(has_vectors) is not bool:
         raise bad_file(
             file,
-            message("0 to {most_tables} tables of clusters, and vectors or none", most_tables=MOST_TABLES),
+            message("0 to {} tables of clusters, and vectors or none", MOST_TABLES),
             described,
         )
     tables = tuple(
@@ -71,4 +71,4 @@ def _strings(file: ModelFile, name: str) -> list[str]:
     try:
         return data.decode().split("\n") if data else []
     except UnicodeDecodeError:
-        raise bad_file(file, message("UTF-8 in the array {name!r}", name=name), message("other bytes")) from None
+        raise bad_file(file, message("UTF-8 in the array {!r}", name), message("other bytes")) from None

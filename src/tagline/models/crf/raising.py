@@ -117,8 +117,8 @@ class FirstOrder:
         if trained.reason.startswith(DIVERGED):
             raise TrainingError(
                 "fit: expected an objective and weights that are finite, got others: the first-order model that "
-                "prunes {reason}; scale the values of features, or raise c2",
-                reason=trained.reason,
+                "prunes {}; scale the values of features, or raise c2",
+                trained.reason,
             )
         if trained.reason in ("interrupted", "time budget"):
             self.ended = trained.reason
@@ -158,9 +158,9 @@ class FirstOrder:
             scorer = Scorer(self.start.structure, weights, self.start.rules)
             kept[take_rows(features.offsets, held)[1]] = kept_labels(pruner, scorer, some, theirs)
         known = bool((targets.labels >= 0).all())
-        note = message("second order: {report}", report=pruner.report(L, known).in_words())
+        note = message("second order: {}", pruner.report(L, known).in_words())
         if known:
-            note = message("{note}, which training keeps", note=note)
+            note = message("{}, which training keeps", note)
         return first, kept, note
 
 

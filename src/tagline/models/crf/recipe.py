@@ -65,9 +65,9 @@ class CRFRecipe(Recipe):
                 )
             if asked := self.beyond_compiled():
                 raise InputError(
-                    "--cache, --{asked}: expected one of them, got both; compiled data hold the attributes of the "
+                    "--cache, --{}: expected one of them, got both; compiled data hold the attributes of the "
                     "template alone",
-                    asked=asked[0].replace("_", "-"),
+                    asked[0].replace("_", "-"),
                 )
         check_settings(self.model)
         if (teacher := getattr(self.files, "teacher", None)) is not None:
@@ -91,22 +91,12 @@ class CRFRecipe(Recipe):
         data = self._compiled(reading, path, template) if cached else self._matched(sample)
         self.introduce(data)
         if (dictionary := self.model.dictionary) is not None:
-            self.tell.say(
-                message(
-                    "dictionary of {num_dictionary:,} phrases, types {types}",
-                    num_dictionary=len(dictionary),
-                    types=", ".join(dictionary.types),
-                )
-            )
+            self.tell.say(message("dictionary of {:,} phrases, types {}", len(dictionary), ", ".join(dictionary.types)))
         self._introduce_template(self.chosen or template, why)
         self.problems = sample.problems
         if sample.problems:
             self.tell.say(
-                message(
-                    "skipped {num_problems} broken sentences; the first: {problems}",
-                    num_problems=len(sample.problems),
-                    problems=sample.problems[0],
-                )
+                message("skipped {} broken sentences; the first: {}", len(sample.problems), sample.problems[0])
             )
         return data
 
@@ -117,9 +107,7 @@ class CRFRecipe(Recipe):
             raise InputError("--cache, --ray: expected one of them, got both; workers compile on their own disks")
         for name in ("dictionary", "learn_dictionary", "documents"):
             if getattr(self.files, name):
-                raise InputError(
-                    "--{name}, --ray: expected one of them, got both; leave out --ray", name=name.replace("_", "-")
-                )
+                raise InputError("--{}, --ray: expected one of them, got both; leave out --ray", name.replace("_", "-"))
         self._introduce_template(*self._template(data.sample(), dev))
         return data
 
@@ -136,9 +124,7 @@ class CRFRecipe(Recipe):
     def _introduce_template(self, template: Template, why: str) -> None:
         shown = template.source.removesuffix(".txt") if why else template.source
         self.tell.say(
-            message("template {shown}: {why}; --template names another", shown=shown, why=why)
-            if why
-            else message("template {shown}", shown=shown)
+            message("template {}: {}; --template names another", shown, why) if why else message("template {}", shown)
         )
         for note in template.notes:
             self.tell.say(note)
@@ -156,8 +142,7 @@ class CRFRecipe(Recipe):
             scheme = detect(corpus).scheme
             if scheme is None:
                 raise InputError(
-                    "--learn-dictionary: expected tags of a tag scheme, such as B-PER, got others in {source}",
-                    source=corpus.source,
+                    "--learn-dictionary: expected tags of a tag scheme, such as B-PER, got others in {}", corpus.source
                 )
             self.model.dictionary, corpus = learn_dictionary(corpus, scheme.name)
         else:
@@ -181,17 +166,17 @@ class CRFRecipe(Recipe):
             if files.teacher_weight is not None:
                 taught["teacher_weight"] = files.teacher_weight
             if files.unlabelled is not None:
-                tell.stage(message("reading {unlabelled}", unlabelled=files.unlabelled))
+                tell.stage(message("reading {}", files.unlabelled))
                 taught["unlabelled"] = more = read_unlabelled(files.unlabelled, self.teacher)
                 tell.say(
                     message(
-                        "and from {num_more:,} sentences, {num_tokens:,} tokens, of {unlabelled} without tags",
-                        num_more=len(more),
-                        num_tokens=more.num_tokens,
-                        unlabelled=files.unlabelled,
+                        "and from {:,} sentences, {:,} tokens, of {} without tags",
+                        len(more),
+                        more.num_tokens,
+                        files.unlabelled,
                     )
                 )
-            tell.stage(message("asking {teacher}", teacher=files.teacher))
+            tell.stage(message("asking {}", files.teacher))
         else:
             tell.stage(message("numbering features"))
         model: CRF = self.model
@@ -207,20 +192,18 @@ class CRFRecipe(Recipe):
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(
-                "--cache: expected a folder, got {cache} ({strerror})", cache=cache, strerror=error.strerror
-            ) from None
+            raise InputError("--cache: expected a folder, got {} ({})", cache, error.strerror) from None
         status = os.stat(path)
         facts = (os.path.abspath(path), status.st_size, status.st_mtime_ns, template.text, bits, reading)
         target = folder / f"{Path(path).stem}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}.compiled"
         if target.exists():
-            self.tell.say(message("using {target}, compiled before", target=target))
+            self.tell.say(message("using {}, compiled before", target))
             return CompiledCorpus.open(target)
         blocks = iter_columns(path, encoding=reading.encoding, strict=not reading.lenient)
         chosen = (reading.choose(block) for block in blocks if len(block))
 
         def compiling(done: int) -> None:
-            self.tell.stage(message("compiling {path}: {done:,} tokens", path=path, done=done))
+            self.tell.stage(message("compiling {}: {:,} tokens", path, done))
 
         return compile_corpus(chosen, target, template, hash_bits=bits, progress=compiling)
 
@@ -241,15 +224,15 @@ def read_unlabelled(path: str, teacher: Model) -> Corpus:
     how = StreamFormat(form, sure=False, by_character=single, encoding="auto", split=True, columns=columns)
     blocks = [block.corpus for block in read_stream(path, how, cut)]
     if not blocks:
-        raise InputError("{path}: expected sentences, got none", path=path)
+        raise InputError("{}: expected sentences, got none", path)
     return joined_corpus(blocks)
 
 
 def _first_block(files: LabelledFiles, path: str) -> Corpus:
     """The beginning of a training file, to choose by."""
     if format_of(path, files.form) != "columns" or path == "-":
-        raise InputError("--cache: expected a column file to compile, got {path}; leave --cache out", path=path)
+        raise InputError("--cache: expected a column file to compile, got {}; leave --cache out", path)
     for block in iter_columns(path, encoding=files.encoding, strict=not files.lenient):
         if len(block):
             return files.choose(block)
-    raise InputError("{path}: expected sentences, got none", path=path)
+    raise InputError("{}: expected sentences, got none", path)

@@ -123,21 +123,15 @@ class Pruning:
     def in_words(self) -> Message:
         """Say it."""
         words = message(
-            "labels below {threshold:g} are pruned: {kept:.2f} of {labels} are left to a token, {lost:.2g} % of the "
-            "probability is lost",
-            threshold=self.threshold,
-            kept=self.kept,
-            labels=self.labels,
-            lost=100 * self.lost,
+            "labels below {:g} are pruned: {:.2f} of {} are left to a token, {:.2g} % of the probability is lost",
+            self.threshold,
+            self.kept,
+            self.labels,
+            100 * self.lost,
         )
         if self.gold_pruned is None:
             return words
-        return message(
-            "{words}, and {pruned:,} of {tokens:,} gold labels",
-            words=words,
-            pruned=self.gold_pruned,
-            tokens=self.tokens,
-        )
+        return message("{}, and {:,} of {:,} gold labels", words, self.gold_pruned, self.tokens)
 
 
 @dataclass

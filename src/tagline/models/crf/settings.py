@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 def _moved(name: str, *algorithms: str) -> str:
     written = message(" or ").join(f'algorithm="{algorithm}:{name}=…"' for algorithm in algorithms)
-    return message("it belongs to the algorithm: {written} (tagline.training has the classes)", written=written)
+    return message("it belongs to the algorithm: {} (tagline.training has the classes)", written)
 
 
 MOVED = {
@@ -76,7 +76,7 @@ def _without(penalty: str) -> Clash:
         lambda value: value not in usual,
         "algorithm",
         lambda value: penalty not in algorithm_of(value).penalties,
-        message("it has no such penalty; algorithms that have it: {able}", able=able),
+        message("it has no such penalty; algorithms that have it: {}", able),
         expected="0",
     )
 
@@ -213,7 +213,7 @@ class CRFSettings(Settings):
             "order",
             2,
             "it does not learn label triples",
-            expected=message("one of {names}", names=_able("triples")),
+            expected=message("one of {}", _able("triples")),
         ),
         Clash(
             "tolerance",
@@ -221,9 +221,8 @@ class CRFSettings(Settings):
             "algorithm",
             lambda value: not algorithm_of(value).proves,
             message(
-                "its passes know no gradient of the whole objective; algorithms that prove how far the optimum is: "
-                "{able}",
-                able=_able("proves"),
+                "its passes know no gradient of the whole objective; algorithms that prove how far the optimum is: {}",
+                _able("proves"),
             ),
         ),
         Clash(
@@ -269,7 +268,7 @@ MEMM_CLASHES = (
         "",
         None,
         "it learns whole labellings; use a CRF for it",
-        expected=message("one of {names}", names=_able("local")),
+        expected=message("one of {}", _able("local")),
     ),
 )
 """What models refuse that are normalised at each token, after the label before it."""

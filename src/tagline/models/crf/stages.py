@@ -128,9 +128,9 @@ def _without_vectors(template: Template) -> Template:
         return template
     if not template.states:
         raise InputError(
-            "stages: expected a U line without %v in {source}, for the first stage looks at no vectors, got none; "
+            "stages: expected a U line without %v in {}, for the first stage looks at no vectors, got none; "
             "add U00:%x[0,0], or pass stages=1",
-            source=template.source,
+            template.source,
         )
     return _of_lines(template, [line for line in template.lines if not line.is_vector])
 

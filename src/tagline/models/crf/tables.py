@@ -74,11 +74,7 @@ def with_rows(parameters: Parameters, rows: Iterable[tuple[str, WeightRow]]) -> 
         if row.attribute is not None:
             key += (L * L if row.kind == "edge" else L) * attributes[row.kind][row.attribute]
         if key in entries[row.kind]:
-            raise InputError(
-                "{where}: expected each weight once, got that of {entries} again",
-                where=where,
-                entries=entries[row.kind][key][1],
-            )
+            raise InputError("{}: expected each weight once, got that of {} again", where, entries[row.kind][key][1])
         entries[row.kind][key] = row.weight, where
     parts = {kind: _sorted(entries[kind]) for kind in KINDS}
     s = p.structure
@@ -105,11 +101,7 @@ def with_rows(parameters: Parameters, rows: Iterable[tuple[str, WeightRow]]) -> 
 def _number(labels: Mapping[str, int], label: str, what: str, where: str) -> int:
     if label not in labels:
         raise InputError(
-            "{where}: expected a {what} that the model has, one of {labels}, got {label!r:.60}",
-            where=where,
-            what=what,
-            labels=", ".join(labels),
-            label=label,
+            "{}: expected a {} that the model has, one of {}, got {!r:.60}", where, what, ", ".join(labels), label
         )
     return labels[label]
 
@@ -124,9 +116,9 @@ def _attributes(parameters: Parameters, kind: str, table: Iterable[tuple[str, We
     for name, number in numbers.items():
         if number < 0:
             raise InputError(
-                "{places}: expected an attribute that the model has, got {name!r:.60}; train with data that show it",
-                places=places[name],
-                name=name,
+                "{}: expected an attribute that the model has, got {!r:.60}; train with data that show it",
+                places[name],
+                name,
             )
     return numbers
 

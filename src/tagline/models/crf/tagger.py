@@ -244,9 +244,7 @@ class CRFTagger(ChainModel):
             ids = np.array([*(numbers.get(label, -1) for label in labelled.labels), -1])[labelled.ids]
             left = np.concatenate(kept)
             if len(left) != len(ids):
-                raise InputError(
-                    "y: expected {num_left} labels, one a token, got {num_ids}", num_left=len(left), num_ids=len(ids)
-                )
+                raise InputError("y: expected {} labels, one a token, got {}", len(left), len(ids))
             known = labelled.ids >= 0
             pruner.gold_pruned = int((~left[np.arange(len(ids)), ids] | (ids < 0))[known].sum())
         return pruner.report(len(p.labels), gold)
@@ -314,9 +312,7 @@ class CRFTagger(ChainModel):
         names = [name for name in own.names if name != TAG][:width]
         sentence = [own[0].columns[name] for name in names]
         if len([name for name in rest.names if name != TAG]) < len(names):
-            raise InputError(
-                "documents: expected sentences with the columns {names}, got others", names=", ".join(names)
-            )
+            raise InputError("documents: expected sentences with the columns {}, got others", ", ".join(names))
         rows = [list(other.columns.values())[: len(names)] for other in rest]
         place = rows.index(sentence) if sentence in rows else len(rows)
         if place == len(rows):

@@ -90,14 +90,10 @@ def check_teaching(crf: Any, teacher: Any, weight: Any, unlabelled: Any) -> None
         if unlabelled is not None:
             raise InputError("unlabelled: expected a teacher to label them, got none; pass teacher=")
         if weight != 1.0:
-            raise InputError(
-                "teacher_weight: there is no teacher that {weight} weighs; pass teacher=", weight=shown_value(weight)
-            )
+            raise InputError("teacher_weight: there is no teacher that {} weighs; pass teacher=", shown_value(weight))
         return
     if crf.local:
-        raise InputError(
-            "teacher: expected None for {type}, got one; a CRF learns from label pairs", type=type(crf).__name__
-        )
+        raise InputError("teacher: expected None for {}, got one; a CRF learns from label pairs", type(crf).__name__)
     if crf.stages != 1:
         raise InputError("teacher: expected None with two stages, got one; pass stages=1")
     if looks_at_mentions(crf):
@@ -105,15 +101,13 @@ def check_teaching(crf: Any, teacher: Any, weight: Any, unlabelled: Any) -> None
     check_number("teacher_weight", weight, above=0, most=1)
     model = not isinstance(teacher, type) and callable(getattr(teacher, "chains", None))
     if not model or not hasattr(teacher, "labels_"):
-        raise InputError(
-            "teacher: expected a fitted model, with chains and labels_, got {teacher}", teacher=shown_value(teacher)
-        )
+        raise InputError("teacher: expected a fitted model, with chains and labels_, got {}", shown_value(teacher))
     if not (asked := algorithm_of(crf.algorithm)).sums:
         able = ", ".join(name for name, kind in ALGORITHMS.items() if kind.sums)
         raise InputError(
-            "algorithm: expected one of {able} with a teacher, got {name!r}, which looks at one labelling at a time",
-            able=able,
-            name=asked.name,
+            "algorithm: expected one of {} with a teacher, got {!r}, which looks at one labelling at a time",
+            able,
+            asked.name,
         )
 
 
@@ -137,9 +131,9 @@ def taught(
     wanted = {label for b in np.flatnonzero(gold).tolist() for label in y[b]}
     if new := sorted({*wanted, *before} - set(labels)):
         raise InputError(
-            "teacher: expected one that knows the labels of y, got one of {labels}; it lacks {new}",
-            labels=", ".join(labels),
-            new=", ".join(new),
+            "teacher: expected one that knows the labels of y, got one of {}; it lacks {}",
+            ", ".join(labels),
+            ", ".join(new),
         )
     scheme = _scheme(crf.scheme, teacher, X, y, bool(gold.all()))
     rules = None if scheme is None else legal(labels, scheme)
@@ -148,16 +142,14 @@ def taught(
     for chain in teacher.chains(X):
         if type(chain) is not Chain or chain.num_labels != len(labels):
             raise InputError(
-                "teacher: expected a model whose chains are over its {num_labels} labels, got a {type}",
-                num_labels=len(labels),
-                type=type(teacher).__name__,
+                "teacher: expected a model whose chains are over its {} labels, got a {}",
+                len(labels),
+                type(teacher).__name__,
             )
         chains.append(engine.constrain(_ordered(chain, order), rules=rules))
     best = _best(chains, labels)
     if len(best) != len(y):
-        raise InputError(
-            "teacher: expected scores of {num_y} sentences, got {num_best}", num_y=len(y), num_best=len(best)
-        )
+        raise InputError("teacher: expected scores of {} sentences, got {}", len(y), len(best))
     filled = [row if known else best[b] for b, (row, known) in enumerate(zip(y, gold.tolist(), strict=True))]
     return Teaching(X, filled, labels, scheme, chains, gold, float(weight))
 
@@ -170,18 +162,16 @@ def _known(X: Any, y: Any) -> tuple[BoolArray, list[Any]]:
         elif is_listing(X) or isinstance(X, Corpus):
             y = [None] * sum(1 for _ in X)
         else:
-            raise InputError("X: expected sentences that a teacher can read, got {type}", type=type(X).__name__)
+            raise InputError("X: expected sentences that a teacher can read, got {}", type(X).__name__)
     if not is_listing(y):
-        raise InputError(
-            "y: expected a list of sentences, each a list of labels or None, got {type}", type=type(y).__name__
-        )
+        raise InputError("y: expected a list of sentences, each a list of labels or None, got {}", type(y).__name__)
     rows = [None if row is None or (len(row) and all(label is None for label in row)) else row for row in y]
     labelled = read_labels(None, [row for row in rows if row is not None])
     if (place := labelled.unknown()) is not None:
         raise InputError(
             "y: expected sentences whose labels are all known, or None in their place, with a teacher, got "
-            "{place} as one label",
-            place=shown_value(place[1]),
+            "{} as one label",
+            shown_value(place[1]),
         )
     return np.array([row is not None for row in rows], bool), rows
 
@@ -191,7 +181,7 @@ def _joined(X: Any, more: Any) -> Any:
     if isinstance(X, Corpus) or isinstance(more, Corpus):
         return joined_corpus([tokens_as_corpus(X), tokens_as_corpus(more)])
     if not is_listing(X) or not is_listing(more):
-        raise InputError("unlabelled: expected sentences as X has them, got {type}", type=type(more).__name__)
+        raise InputError("unlabelled: expected sentences as X has them, got {}", type(more).__name__)
     return [*X, *more]
 
 

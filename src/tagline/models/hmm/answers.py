@@ -166,12 +166,10 @@ class HMMAnswers(ChainModel):
         p, X = self._fitted(), as_sentences([sentence])
         chains = list(self.chains(X, known=None if known is None else [known]))
         if len(chains) != 1 or chains[0].num_sentences != 1:
-            raise InputError("sentence: expected one sentence, got {sentence}", sentence=shown_value(sentence))
+            raise InputError("sentence: expected one sentence, got {}", shown_value(sentence))
         words = sentence.tokens if isinstance(sentence, Sentence) else [_word(symbol) for symbol in sentence]
         if len(words) != chains[0].num_tokens:
-            raise InputError(
-                "sentence: expected a list of observations, got {sentence}", sentence=shown_value(sentence)
-            )
+            raise InputError("sentence: expected a list of observations, got {}", shown_value(sentence))
         return explain_chain(chains[0], p.labels, words)
 
     # Inside.
@@ -228,7 +226,7 @@ class HMMAnswers(ChainModel):
         p = self._fitted()
         X, y, inputs = self._without_tables(X, y, inputs)
         if odd := sorted(inputs.keys() - {"lengths", "known"}):
-            raise TypeError(message("an HMM has no input {odd!r}; expected lengths, groups or known", odd=odd[0]))
+            raise TypeError(message("an HMM has no input {!r}; expected lengths, groups or known", odd[0]))
         observed = self._observe(X, inputs.get("lengths"))
         states = read_states(X, y, observed.offsets)
         labelled = read_labels(X, y) if states is None else states.labelled
@@ -245,13 +243,9 @@ class HMMAnswers(ChainModel):
         if columns:
             named = ", ".join(columns)
             return Input(
-                refusal=message(
-                    "expected a .csv or .tsv file with the columns {named}, as in training, got another", named=named
-                )
+                refusal=message("expected a .csv or .tsv file with the columns {}, as in training, got another", named)
             )
-        return Input(
-            refusal=message("expected a model that emits words, got {family} emissions of numbers", family=family)
-        )
+        return Input(refusal=message("expected a model that emits words, got {} emissions of numbers", family))
 
     @property
     def scheme_name(self) -> str | None:

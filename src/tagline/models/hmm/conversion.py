@@ -93,8 +93,7 @@ def _symbol(symbol: Any) -> str:
 def _table(emission: Emission, symbols: Symbols | None) -> tuple[Way, dict[str, Float64Array]]:
     """Where attributes come from, and the weights ``[K]`` of each."""
     raise InputError(
-        "to_crf: expected emissions of an exponential family, got {family}: no CRF is equal to it",
-        family=emission.family,
+        "to_crf: expected emissions of an exponential family, got {}: no CRF is equal to it", emission.family
     )
 
 

@@ -104,17 +104,13 @@ class HMM(HMMSettings, HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # typ
             table = Symbols.of(range(family.num_symbols) if symbols is None else symbols)
             if len(table) != family.num_symbols:
                 raise InputError(
-                    "symbols: expected {num_symbols}, one a column of emission, got {num_table}",
-                    num_symbols=family.num_symbols,
-                    num_table=len(table),
+                    "symbols: expected {}, one a column of emission, got {}", family.num_symbols, len(table)
                 )
         elif symbols is not None:
-            raise InputError(
-                "symbols: expected none, for {family} emissions have no names, got some", family=family.family
-            )
+            raise InputError("symbols: expected none, for {} emissions have no names, got some", family.family)
         names = [str(state) for state in range(K)] if labels is None else [str(label) for label in labels]
         if len(names) != K or len(set(names)) != K:
-            raise InputError("labels: expected {K} names, each once, got {names!r:.60}", K=K, names=names)
+            raise InputError("labels: expected {} names, each once, got {!r:.60}", K, names)
         parameters = HMMParameters(tuple(names), labels is None, None, first, np.asarray(transitions), family, table)
         out = cls(**{"n_states": K if labels is None else None, "emission": family.family, **settings})
         out._become(FittedHMM(checked(parameters), TrainingFacts(reason="given")))

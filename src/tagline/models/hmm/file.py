@@ -78,9 +78,7 @@ def _packed_symbols(symbols: Symbols | None) -> tuple[str | None, dict[str, NDAr
     if all(type(symbol) is int and abs(symbol) < 2**63 for symbol in symbols.values):
         return "integers", {f"{_SYMBOLS}integers": np.array(symbols.values, np.int64)}
     odd = next(symbol for symbol in symbols.values if not isinstance(symbol, str))
-    raise InputError(
-        "symbols: expected strings, or integers, to save, got {odd!r:.60}; turn symbols into strings", odd=odd
-    )
+    raise InputError("symbols: expected strings, or integers, to save, got {!r:.60}; turn symbols into strings", odd)
 
 
 def unpack(file: ModelFile) -> SavedHMM:
@@ -100,17 +98,15 @@ def _parameters(file: ModelFile) -> HMMParameters:
     described = file.setting("emission", dict)
     family = described.get("family")
     if not isinstance(family, str) or family not in FAMILIES:
-        raise bad_file(file, message("emissions of a family among {families}", families=", ".join(FAMILIES)), family)
+        raise bad_file(file, message("emissions of a family among {}", ", ".join(FAMILIES)), family)
     try:
         emission = FAMILIES[family].from_arrays(group_of(file, _EMISSION), described)
     except StorageError as error:
-        raise StorageError("{source}: {error}", source=file.source, error=error) from None
+        raise StorageError("{}: {}", file.source, error) from None
     symbols = _symbols(file)
     wanted = emission.num_symbols if isinstance(emission, Categorical) else None
     if wanted != (None if symbols is None else len(symbols)):
-        raise bad_file(
-            file, message("{wanted} symbols", wanted=wanted or message("no")), None if symbols is None else len(symbols)
-        )
+        raise bad_file(file, message("{} symbols", wanted or message("no")), None if symbols is None else len(symbols))
     parameters = HMMParameters(labels, numbers, scheme_of(file), start, transitions, emission, symbols, _layout(file))
     _ = parameters.rules  # labels that are not of the scheme
     return checked(parameters)

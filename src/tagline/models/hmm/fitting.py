@@ -110,12 +110,12 @@ def warn_unconverged(hmm: HMM, fitted: FittedHMM) -> None:
     setting = {"max_iterations": "max_iterations", "time budget": "max_seconds"}.get(fitted.training.reason)
     if fitted.training.reason.startswith("fell"):
         text = message(
-            "min_variance: EM of {num_states} states had not converged after {steps} steps, when it {reason}; the "
+            "min_variance: EM of {} states had not converged after {} steps, when it {}; the "
             "parameters before are kept: lower floors such as min_variance, or begin elsewhere with another "
             "random_state",
-            num_states=fitted.parameters.num_states,
-            steps=len(fitted.history),
-            reason=reason_in_words(fitted.training.reason),
+            fitted.parameters.num_states,
+            len(fitted.history),
+            reason_in_words(fitted.training.reason),
         )
         warnings.warn(text, ConvergenceWarning, stacklevel=3)
         return
@@ -124,18 +124,17 @@ def warn_unconverged(hmm: HMM, fitted: FittedHMM) -> None:
     rose = ""
     if len(fitted.history) > 1:
         rose = message(
-            "; its last step raised the objective by {gain:.4g}, and tolerance is {tolerance:g}",
-            gain=fitted.history[-1].objective - fitted.history[-2].objective,
-            tolerance=hmm.tolerance,
+            "; its last step raised the objective by {:.4g}, and tolerance is {:g}",
+            fitted.history[-1].objective - fitted.history[-2].objective,
+            hmm.tolerance,
         )
     text = message(
-        "{setting}: EM of {num_states} states had not converged after {steps} steps, when {setting}={value} ended "
-        "it{rose}; raise {setting} or tolerance",
-        setting=setting,
-        num_states=fitted.parameters.num_states,
-        steps=len(fitted.history),
-        value=getattr(hmm, setting),
-        rose=rose,
+        "{0}: EM of {1} states had not converged after {2} steps, when {0}={3} ended it{4}; raise {0} or tolerance",
+        setting,
+        fitted.parameters.num_states,
+        len(fitted.history),
+        getattr(hmm, setting),
+        rose,
     )
     warnings.warn(text, ConvergenceWarning, stacklevel=3)
 

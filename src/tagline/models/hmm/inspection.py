@@ -54,26 +54,18 @@ class HMMSummary(ModelSummary):
 
     def line(self) -> str:
         """Say in one line what there is."""
-        known = message("{parameters:,} parameters", parameters=self.parameters)
+        known = message("{:,} parameters", self.parameters)
         if self.symbols is not None:
-            known = message("{symbols:,} symbols, {known}", symbols=self.symbols, known=known)
-        return message(
-            "{labels} labels ({scheme}), {known}",
-            labels=len(self.labels),
-            scheme=self.scheme or message("no tag scheme"),
-            known=known,
-        )
+            known = message("{:,} symbols, {}", self.symbols, known)
+        return message("{} labels ({}), {}", len(self.labels), self.scheme or message("no tag scheme"), known)
 
     def lines(self) -> list[str]:
         """Write a line for each fact but those of training and of each state."""
         emission = self.emission
         if self.symbols is not None:
-            emission = message("{emission}, {symbols} symbols", emission=emission, symbols=self.symbols)
+            emission = message("{}, {} symbols", emission, self.symbols)
         parameters = message(
-            "{count}; {forbidden} of {transitions} transitions have probability 0",
-            count=self.parameters,
-            forbidden=self.forbidden,
-            transitions=len(self.labels) ** 2,
+            "{}; {} of {} transitions have probability 0", self.parameters, self.forbidden, len(self.labels) ** 2
         )
         return [
             *super().lines(),
@@ -87,7 +79,7 @@ class HMMSummary(ModelSummary):
         lines = []
         for label, parameters in self.states.items():
             shown = "  ".join(f"{name} {_shown(value)}" for name, value in parameters.items())
-            lines.append(f"{message('state {label}', label=label)}  {shown}\n")
+            lines.append(f"{message('state {}', label)}  {shown}\n")
         return super().text() + "".join(lines)
 
 
@@ -217,9 +209,9 @@ def _described(emission: Emission) -> str:
     unseen = getattr(emission, "unseen", None)
     words = emission.family
     if kind:
-        words = message("{family} ({kind} covariance)", family=words, kind=kind)
+        words = message("{} ({} covariance)", words, kind)
     if unseen is not None and unseen.any():
-        return message("{emission}, some probability kept for unseen symbols", emission=words)
+        return message("{}, some probability kept for unseen symbols", words)
     return words
 
 

@@ -61,7 +61,7 @@ def observed_lesson(
     """
     named = states is not None and not states.numbers and bool(states.labelled.labels)
     if not named and how.scheme not in (None, "auto"):
-        raise InputError("scheme: expected None, for the states have no names, got {scheme!r}", scheme=how.scheme)
+        raise InputError("scheme: expected None, for the states have no names, got {!r}", how.scheme)
     labels, numbers = _labels(how, states, before)
     lesson: Lesson | None = None
     scheme: str | None = None
@@ -71,7 +71,7 @@ def observed_lesson(
         lesson = prepare(states.labelled, scheme=scheme, on_illegal=how.on_illegal, names=lambda labelled: labels)
         observed = observed.take(lesson.sentences)
         if not observed.offsets[-1]:
-            raise InputError("y: expected sentences to learn from, got none; {notes}", notes=", ".join(lesson.notes))
+            raise InputError("y: expected sentences to learn from, got none; {}", ", ".join(lesson.notes))
     topology = as_topology(how.topology, len(labels)).within(None if lesson is None else lesson.rules)
     if before is not None:
         topology = _with_zeros(topology, before)
@@ -85,11 +85,7 @@ def _labels(how: Fitting, states: States | None, before: HMMParameters | None) -
     if before is not None:
         used = set() if states is None else set(states.labelled.labels)
         if strange := sorted(used - set(before.labels)):
-            raise InputError(
-                "y: expected states of the model, {labels}, got {got!r}",
-                labels=", ".join(before.labels),
-                got=strange[0],
-            )
+            raise InputError("y: expected states of the model, {}, got {!r}", ", ".join(before.labels), strange[0])
         return list(before.labels), before.numbers
     count = how.n_states
     if count is None and isinstance(how.emission, Emission):
@@ -121,9 +117,7 @@ def _with_states(ready: ObservedLesson, lesson: Lesson) -> ObservedLesson:
         labels = ready.labels
         step = f"{labels[states[n - 1]]} → {labels[states[n]]}" if t else f"{labels[states[n]]} first"
         place = lesson.labelled.place(b)
-        raise InputError(
-            "{place}: expected steps that the topology allows, got {step} at {t}", place=place, step=step, t=t
-        )
+        raise InputError("{}: expected steps that the topology allows, got {} at {}", place, step, t)
     allowed = lesson.allowed()
     if allowed is not None and not topology.end.all():  # by the scheme
         lasts = offsets[1:][np.diff(offsets) > 0] - 1

@@ -66,9 +66,7 @@ def observe_new(
         if (ids == UNKNOWN).any():
             n = int(np.flatnonzero(ids == UNKNOWN)[0])
             raise InputError(
-                "observation {n}: expected one of the {num_symbols} symbols of the model, got another",
-                n=n,
-                num_symbols=len(symbols),
+                "observation {}: expected one of the {} symbols of the model, got another", n, len(symbols)
             )
     return Observed(ids, offsets, _is_flat(X, lengths)), symbols
 
@@ -78,9 +76,9 @@ def _refuse_reals(symbols: Symbols) -> None:
     real = next((value for value in symbols.values if isinstance(value, float) and not value.is_integer()), None)
     if real is not None:
         raise InputError(
-            'X: expected symbols, for emission="categorical", got real numbers such as {real:g}; '
+            'X: expected symbols, for emission="categorical", got real numbers such as {:g}; '
             'emission="gaussian" or "mixture" models numbers, str(number) makes a symbol of one',
-            real=real,
+            real,
         )
 
 
@@ -113,19 +111,14 @@ def _unknown(n: int, X: Any, offsets: IntArray, symbols: Symbols) -> InputError:
     b = row_of(offsets, n)
     t = n - int(offsets[b])
     place = (
-        message("{place}, token {t}", place=X.place(b), t=t)
-        if isinstance(X, Corpus)
-        else f"X[{b}][{t}]"
-        if is_list(X)
-        else f"X[{n}]"
+        message("{}, token {}", X.place(b), t) if isinstance(X, Corpus) else f"X[{b}][{t}]" if is_list(X) else f"X[{n}]"
     )
     got = X[b].tokens[t] if isinstance(X, Corpus) else X[b][t] if is_list(X) else np.asarray(X)[n].item()
     return InputError(
-        '{place}: expected one of {num_symbols} symbols seen in training, got {got!r:.60}; unknown="smooth" takes '
-        "others",
-        place=place,
-        num_symbols=len(symbols),
-        got=got,
+        '{}: expected one of {} symbols seen in training, got {!r:.60}; unknown="smooth" takes others',
+        place,
+        len(symbols),
+        got,
     )
 
 

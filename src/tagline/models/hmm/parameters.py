@@ -106,9 +106,7 @@ def checked(parameters: HMMParameters) -> HMMParameters:
     """Return parameters that fit together, with rows that sum to one; else say which do not, and by how much."""
     p, K = parameters, len(parameters.labels)
     if p.emission.num_states != K:
-        raise InputError(
-            "emission: expected {K} states, as start has, got {num_states}", K=K, num_states=p.emission.num_states
-        )
+        raise InputError("emission: expected {} states, as start has, got {}", K, p.emission.num_states)
     start = distribution("start", p.start, K)
     return replace(p, start=start, transitions=distribution("transitions", p.transitions, K, K))
 
@@ -124,10 +122,9 @@ def distribution(name: str, given: ArrayLike, *shape: int | None) -> Float64Arra
         check_rows(name, table)
     elif abs(total := float(table.sum()) - 1) > 1e-6:
         raise InputError(
-            "{name}: expected probabilities that sum to 1, got {total:.10g} (off by {total2:+.3g}); divide them "
-            "by their sum",
-            name=name,
-            total=total + 1,
-            total2=total,
+            "{}: expected probabilities that sum to 1, got {:.10g} (off by {:+.3g}); divide them by their sum",
+            name,
+            total + 1,
+            total,
         )
     return table

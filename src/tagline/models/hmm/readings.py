@@ -30,9 +30,9 @@ def warn_of_single_numbers(X: Any, lengths: Any) -> None:
     B = len(X)
     warnings.warn(
         message(
-            "X: {B} lists of one number each are read as {B} sentences of one observation; hmmlearn reads them as "
-            "one sentence of {B}. numpy.array(X) is one sentence, and {B} with lengths=[1] * {B}",
-            B=B,
+            "X: {0} lists of one number each are read as {0} sentences of one observation; hmmlearn reads them as "
+            "one sentence of {0}. numpy.array(X) is one sentence, and {0} with lengths=[1] * {0}",
+            B,
         ),
         AmbiguousInputWarning,
         stacklevel=4,
@@ -44,9 +44,9 @@ def warn_of_pairs(X: Any) -> None:
     if (pair := _first_of_pairs(X)) is not None:
         warnings.warn(
             message(
-                "X: symbols such as {pair!r:.60} are read as pairs that a state emits. If these are words with "
+                "X: symbols such as {!r:.60} are read as pairs that a state emits. If these are words with "
                 "their tags, pass words as X and tags as y",
-                pair=pair,
+                pair,
             ),
             AmbiguousInputWarning,
             stacklevel=4,
@@ -59,10 +59,10 @@ def refuse_pairs(X: Any, symbols: Symbols) -> None:
         return
     if (pair := _first_of_pairs(X)) is not None:
         raise InputError(
-            "X: expected symbols like those of training, such as {next!r:.40}, got pairs such as {pair!r:.60}, "
+            "X: expected symbols like those of training, such as {!r:.40}, got pairs such as {!r:.60}, "
             "each an unknown symbol. If these are words with their tags, pass the words alone",
-            next=next(iter(symbols.values), None),
-            pair=pair,
+            next(iter(symbols.values), None),
+            pair,
         )
 
 
@@ -75,11 +75,11 @@ def refuse_lengths(y: Any, offsets: IntArray) -> None:
         return
     if all(isinstance(state, int | np.integer) and state == 1 for state in y):
         raise InputError(
-            "y: expected states, got 1 for each of {N} observations. If these are lengths, as hmmlearn's fit "
-            "takes, pass lengths=[1] * {N}; if the states are all 1, pass a list of them for each of the {B} "
+            "y: expected states, got 1 for each of {0} observations. If these are lengths, as hmmlearn's fit "
+            "takes, pass lengths=[1] * {0}; if the states are all 1, pass a list of them for each of the {1} "
             "sentences",
-            N=N,
-            B=B,
+            N,
+            B,
         )
 
 

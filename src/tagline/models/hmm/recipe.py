@@ -49,9 +49,7 @@ class HMMRecipe(Recipe):
         super().check()
         if self.model.n_states is None and (said := [name for name in OF_SERIES if name in self.said]):
             flag = self.kind.options[said[0]].flag
-            raise InputError(
-                "{flag}: expected --states N, for it is about a series without labels, got none", flag=flag
-            )
+            raise InputError("{}: expected --states N, for it is about a series without labels, got none", flag)
         if self.model.n_states is not None and "emission" not in self.said:
             self.model.emission = "gaussian"
         check_settings(self.model)
@@ -69,17 +67,17 @@ class HMMRecipe(Recipe):
         if count is None:
             if is_csv(path, reading.form):
                 raise InputError(
-                    "--states: expected how many hidden states to learn from the series {path}, got none; "
+                    "--states: expected how many hidden states to learn from the series {}, got none; "
                     "labelled sentences come in columns, .jsonl or .conllu",
-                    path=path,
+                    path,
                 )
             return super().read(reading, path, dev)
         if not is_csv(path, reading.form):
             raise InputError(
-                "{path}: expected a series, .csv or .tsv, to learn {count} hidden states from, got another file; "
+                "{}: expected a series, .csv or .tsv, to learn {} hidden states from, got another file; "
                 "--format csv reads it as one, and without --states tags are learned",
-                path=path,
-                count=count,
+                path,
+                count,
             )
         self._refuse_dev(dev)
         table = read_csv(path, encoding=reading.encoding, form=reading.form)
@@ -100,11 +98,7 @@ class HMMRecipe(Recipe):
         for flag, name in [("--group", group), *(("--columns", name) for name in (named or "").split(",") if name)]:
             if name is not None and name not in table.names:
                 raise InputError(
-                    "{flag}: expected a column of {source} ({names}), got {name!r}",
-                    flag=flag,
-                    source=table.source,
-                    names=", ".join(table.names),
-                    name=name,
+                    "{}: expected a column of {} ({}), got {!r}", flag, table.source, ", ".join(table.names), name
                 )
         rest = [name for name in table.names if name != group]
         chosen = [name for name in named.split(",") if name] if named else rest
@@ -112,20 +106,12 @@ class HMMRecipe(Recipe):
             chosen = [name for name in rest if table.has_numbers(name)]
             if left := [name for name in rest if name not in chosen]:
                 self.tell.say(
-                    message(
-                        "left out {left}, which has no numbers; --group or --columns can name it", left=", ".join(left)
-                    )
+                    message("left out {}, which has no numbers; --group or --columns can name it", ", ".join(left))
                 )
         if not chosen:
-            raise InputError(
-                "{source}: expected a column of numbers, got {names}", source=table.source, names=", ".join(table.names)
-            )
+            raise InputError("{}: expected a column of numbers, got {}", table.source, ", ".join(table.names))
         self.tell.say(
-            message(
-                "columns {chosen}{value}",
-                chosen=", ".join(chosen),
-                value="" if group is None else message(", sequences by {group}", group=group),
-            )
+            message("columns {}{}", ", ".join(chosen), "" if group is None else message(", sequences by {}", group))
         )
         return tuple(chosen)
 

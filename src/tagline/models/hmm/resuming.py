@@ -61,12 +61,7 @@ def restored(state: State, like: HMMParameters, starts: int, random: np.random.G
     restored_generator(random, state, "random")
     number, revivals = state.value("number", int), state.value("revivals", int)
     if not (0 <= number < starts and 0 <= revivals <= REVIVALS):
-        raise StorageError(
-            "{source}: expected a step of one of {starts} starts, got none; {damaged}",
-            source=state.source,
-            starts=starts,
-            damaged=DAMAGED,
-        )
+        raise StorageError("{}: expected a step of one of {} starts, got none; {}", state.source, starts, DAMAGED)
     ends: dict[str, Trained] = {}
     for name in ("inner", "best"):
         if name in state.values:
@@ -74,9 +69,7 @@ def restored(state: State, like: HMMParameters, starts: int, random: np.random.G
             history, parameters = tuple(log_of(part)), parameters_of(part.part("parameters"), like)
             reason = part.value("reason", str)
             if not history:
-                raise StorageError(
-                    "{source}: expected at least one pass, got none; {damaged}", source=state.source, damaged=DAMAGED
-                )
+                raise StorageError("{}: expected at least one pass, got none; {}", state.source, DAMAGED)
             ends[name] = Trained(parameters, part.value("objective", float), reason, history, best=len(history))
     return Search(number, revivals, ends.get("inner"), ends.get("best"))
 
@@ -104,10 +97,7 @@ def parameters_of(state: State, like: HMMParameters) -> HMMParameters:
         return checked(replace(like, start=start, transitions=transitions, emission=emission))
     except (KeyError, TypeError, ValueError, InputError, StorageError) as error:
         raise StorageError(
-            "{source}: expected parameters of an HMM, got: {error!s:.200}; {damaged}",
-            source=state.source,
-            error=error,
-            damaged=DAMAGED,
+            "{}: expected parameters of an HMM, got: {!s:.200}; {}", state.source, error, DAMAGED
         ) from None
 
 

@@ -108,14 +108,12 @@ def select_states(model: Any, X: Any, states: Iterable[int], criterion: str, inp
     """
     check_choice("criterion", criterion, CRITERIA)
     if not is_listing(states):
-        raise InputError(
-            "states: expected numbers of states such as range(1, 9), got {states}", states=shown_value(states)
-        )
+        raise InputError("states: expected numbers of states such as range(1, 9), got {}", shown_value(states))
     sizes = list(states)
     for size in sizes:
         check_whole("states", size, 1)
     if not sizes or len(set(sizes)) < len(sizes):
-        raise InputError("states: expected numbers of states, each once, got {sizes}", sizes=shown_value(sizes))
+        raise InputError("states: expected numbers of states, each once, got {}", shown_value(sizes))
     if not isinstance(model.emission, str):
         raise InputError("emission: expected the name of a family, as the number of states varies, got parameters")
     models, candidates = {}, []

@@ -96,9 +96,7 @@ class Fitting:
         """
         if isinstance(self.emission, Emission):
             if self.emission.num_states != K:
-                raise InputError(
-                    "emission: expected {K} states, got {num_states}", K=K, num_states=self.emission.num_states
-                )
+                raise InputError("emission: expected {} states, got {}", K, self.emission.num_states)
             return self.held(self.emission)
         more = dict(self.options)
         if self.family is Categorical:
@@ -139,10 +137,10 @@ def _check_prior(name: str, prior: Any, axes: int) -> None:
         values = np.array(np.nan)
     if values.ndim > axes or not (np.isfinite(values) & (values >= 1)).all():
         raise InputError(
-            "{name}: expected Dirichlet parameters of 1 (no prior) or more, one or {value}, got {prior}",
-            name=name,
-            value=["K", "K × K"][axes - 1],
-            prior=shown_value(prior),
+            "{}: expected Dirichlet parameters of 1 (no prior) or more, one or {}, got {}",
+            name,
+            ["K", "K × K"][axes - 1],
+            shown_value(prior),
         )
 
 
@@ -152,11 +150,7 @@ def check_priors(smoothing: Smoothing, K: int) -> None:
         shape = np.shape(getattr(smoothing, name))
         if any(size not in (1, K) for size in shape):
             raise InputError(
-                "{name}: expected one number or shape {K}, for {K2} states, got {shape}",
-                name=name,
-                K=[K] * axes,
-                K2=K,
-                shape=list(shape),
+                "{}: expected one number or shape {}, for {} states, got {}", name, [K] * axes, K, list(shape)
             )
 
 
@@ -169,10 +163,10 @@ def _options(hmm: Any, family: str) -> dict[str, Any]:
         options["prior"] = hmm.emission_prior
     elif (prior != 1).any():
         raise InputError(
-            "emission_prior: expected 1, for {family} emissions have priors of other kinds, got {emission_prior}; "
+            "emission_prior: expected 1, for {} emissions have priors of other kinds, got {}; "
             "pass theirs in emission_options=",
-            family=family,
-            emission_prior=shown_value(hmm.emission_prior),
+            family,
+            shown_value(hmm.emission_prior),
         )
     if family in ("gaussian", "mixture"):
         options |= {"covariance": hmm.covariance, "min_variance": hmm.min_variance}
@@ -186,7 +180,7 @@ def _options(hmm: Any, family: str) -> dict[str, Any]:
 def _names(frozen: Any) -> list[str]:
     names = [frozen] if isinstance(frozen, str) else frozen
     if not is_listing(names) or not all(isinstance(name, str) for name in names):
-        raise InputError("frozen: expected names of parameters, got {frozen}", frozen=shown_value(frozen))
+        raise InputError("frozen: expected names of parameters, got {}", shown_value(frozen))
     return list(names)
 
 
@@ -194,7 +188,5 @@ def _frozen_chain(given: Any, family: type[Emission]) -> frozenset[str]:
     known = (*CHAIN, *family.parameters)
     for name in _names(given):
         if name not in known:
-            raise InputError(
-                "frozen: expected names among {known}, got {name}", known=", ".join(known), name=shown_value(name)
-            )
+            raise InputError("frozen: expected names among {}, got {}", ", ".join(known), shown_value(name))
     return frozenset(name for name in _names(given) if name in CHAIN)

@@ -46,17 +46,14 @@ class States:
             if n_states is None and not used:
                 raise InputError("n_states: expected a number of states, for y names none, got None")
             if n_states is not None and n_states < K:
-                raise InputError(
-                    "y: expected states from 0 to {last}, as n_states says, got {got}", last=n_states - 1, got=K - 1
-                )
+                raise InputError("y: expected states from 0 to {}, as n_states says, got {}", n_states - 1, K - 1)
             return [str(state) for state in range(n_states or K)]
         if n_states is not None and n_states != len(used):
             raise InputError(
-                "n_states: expected {num_used}, the labels in y ({used}…), got {n_states}; leave it out, or give "
-                "states as numbers",
-                num_used=len(used),
-                used=", ".join(sorted(used)[:5]),
-                n_states=n_states,
+                "n_states: expected {}, the labels in y ({}…), got {}; leave it out, or give states as numbers",
+                len(used),
+                ", ".join(sorted(used)[:5]),
+                n_states,
             )
         return sorted(used)
 
@@ -93,11 +90,7 @@ def _rows(y: Any, offsets: IntArray) -> Any:
         looks = states.dtype.kind in "iu" and len(states) > 0 and states.sum() == N
         hint = message("; these look like lengths: pass lengths=") if looks else ""
         raise InputError(
-            "y: expected {N} states, one an observation of the {B} sentences, got {num_states}{hint}",
-            N=N,
-            B=B,
-            num_states=len(states),
-            hint=hint,
+            "y: expected {} states, one an observation of the {} sentences, got {}{}", N, B, len(states), hint
         )
     values = [None if isinstance(state, int) and state < 0 else state for state in states.tolist()]
     return [values[first:last] for first, last in pairwise(offsets.tolist())]

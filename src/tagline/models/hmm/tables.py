@@ -74,8 +74,7 @@ def read_series(
         return _read_table(as_table(X), lengths, groups, y, layout, symbols)
     if isinstance(groups, str):
         raise InputError(
-            "groups: expected a key for each observation, got {groups!r}; only a data frame has columns by name",
-            groups=groups,
+            "groups: expected a key for each observation, got {!r}; only a data frame has columns by name", groups
         )
     if groups is not None:
         lengths = groups_of(groups)
@@ -86,7 +85,7 @@ def read_series(
 
 def _refuse_groups(groups: Any, why: str) -> None:
     if groups is not None:
-        raise InputError("groups: expected none, for {why}, got {groups}", why=why, groups=shown_value(groups))
+        raise InputError("groups: expected none, for {}, got {}", why, shown_value(groups))
 
 
 def _read_table(table: Table, lengths: Any, groups: Any, y: Any, layout: Layout, symbols: bool) -> Series:
@@ -99,14 +98,14 @@ def _read_table(table: Table, lengths: Any, groups: Any, y: Any, layout: Layout,
     names = layout.columns or tuple(name for name in table.names if name not in (group, state))
     if missing := [name for name in names if name not in table.names]:
         raise InputError(
-            "{source}: expected the columns {names}, as in training, got {got}; {missing} is missing",
-            source=table.source,
-            names=", ".join(names),
-            got=", ".join(table.names),
-            missing=", ".join(missing),
+            "{}: expected the columns {}, as in training, got {}; {} is missing",
+            table.source,
+            ", ".join(names),
+            ", ".join(table.names),
+            ", ".join(missing),
         )
     if not names:
-        raise InputError("{source}: expected a column to learn from, got none", source=table.source)
+        raise InputError("{}: expected a column to learn from, got none", table.source)
     if group is not None:
         lengths = groups_of(table[group], group)
     elif given:
@@ -123,12 +122,7 @@ def _observed(table: Table, names: tuple[str, ...], symbols: bool) -> Any:
         hint = ""
         if all(table.has_numbers(name) for name in names):
             hint = message('; emission="gaussian" takes several columns of numbers')
-        raise InputError(
-            "{source}: expected one column of symbols, got {names}{hint}",
-            source=table.source,
-            names=", ".join(names),
-            hint=hint,
-        )
+        raise InputError("{}: expected one column of symbols, got {}{}", table.source, ", ".join(names), hint)
     return _array(table[names[0]], symbols=True)
 
 

@@ -58,10 +58,8 @@ def as_topology(topology: Any, K: int) -> Topology:
     start, everywhere = np.ones(K, bool), np.ones(K, bool)
     if isinstance(topology, str):
         if topology not in TOPOLOGIES:
-            wanted = message("one of {topologies}, or booleans [K, K]", topologies=", ".join(TOPOLOGIES))
-            raise InputError(
-                "topology: expected {wanted}, got {topology}", wanted=wanted, topology=shown_value(topology)
-            )
+            wanted = message("one of {}, or booleans [K, K]", ", ".join(TOPOLOGIES))
+            raise InputError("topology: expected {}, got {}", wanted, shown_value(topology))
         allowed = np.ones((K, K), bool)
         if topology == "left-to-right":
             allowed, start = np.triu(allowed), np.arange(K) == 0
@@ -71,15 +69,12 @@ def as_topology(topology: Any, K: int) -> Topology:
     allowed = as_array("topology", topology)
     if allowed.shape != (K, K) or allowed.dtype != np.bool_:
         raise InputError(
-            "topology: expected booleans of shape [{K}, {K}], True where a state may follow another, got {dtype} "
-            "{shape}",
-            K=K,
-            dtype=allowed.dtype,
-            shape=list(allowed.shape),
+            "topology: expected booleans of shape [{0}, {0}], True where a state may follow another, got {1} {2}",
+            K,
+            allowed.dtype,
+            list(allowed.shape),
         )
     stuck = np.flatnonzero(~allowed.any(axis=1))
     if len(stuck):
-        raise InputError(
-            "topology[{stuck}]: expected a state that may follow, if only itself, got none", stuck=stuck[0]
-        )
+        raise InputError("topology[{}]: expected a state that may follow, if only itself, got none", stuck[0])
     return Topology(start, allowed.copy(), everywhere)

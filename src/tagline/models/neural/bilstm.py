@@ -125,7 +125,7 @@ class BiLSTMCRF(BiLSTMSettings, NeuralTagger):
         if not isinstance(self.embeddings, str | os.PathLike | Embeddings | None):
             got = type(self.embeddings).__name__
             wanted = message("a file of word vectors, a folder with an encoder, Embeddings or None")
-            raise InputError("embeddings: expected {wanted}, got {got}", wanted=wanted, got=got)
+            raise InputError("embeddings: expected {}, got {}", wanted, got)
         _outline(self._plan(), (KNOWN, KNOWN), 1, None)
 
     def _plan(self, before: Network | None = None) -> dict[str, Any]:
@@ -181,10 +181,10 @@ class BiLSTMCRF(BiLSTMSettings, NeuralTagger):
         )
         lowercase, longest = planned(file, "lowercase", bool), planned(file, "longest", int)
         if not 1 <= longest <= LONGEST:
-            raise bad_file(file, message("words of 1 to {longest} characters", longest=LONGEST), longest)
+            raise bad_file(file, message("words of 1 to {} characters", LONGEST), longest)
         plan = {name: planned(file, name, *kinds) for name, kinds in _PLAN.items()}
         if plan["layers"] > (most := len(file.tensors)):
-            raise bad_file(file, message("up to {most} layers, as there are arrays", most=most), plan["layers"])
+            raise bad_file(file, message("up to {} layers, as there are arrays", most), plan["layers"])
         return FormCoder(FormTable(words, characters, lowercase, longest)), plan
 
 
@@ -237,9 +237,7 @@ def _outline(
             return _tagger(plan, sizes, num_labels, rules).state_dict()
     except (RuntimeError, OverflowError) as error:
         shown = str(error).partition("\n")[0]
-        raise InputError(
-            "hidden, word_dim, …: expected sizes of a network that can be built, got: {shown}", shown=shown
-        ) from None
+        raise InputError("hidden, word_dim, …: expected sizes of a network that can be built, got: {}", shown) from None
 
 
 def _is_auto(value: object) -> bool:
@@ -266,9 +264,7 @@ def _check_coverage(read: Embeddings, words: Sequence[str]) -> None:
     if covered < LEAST_COVERED * len(words):
         logger.warning(
             message(
-                "embeddings: expected vectors of most words, got some for {covered} of {words} distinct ones",
-                covered=covered,
-                words=len(words),
+                "embeddings: expected vectors of most words, got some for {} of {} distinct ones", covered, len(words)
             )
         )
 

@@ -68,10 +68,10 @@ def check_size(num_words: int) -> None:
     """Refuse to explain a long sentence."""
     if num_words > MOST_WORDS:
         raise InputError(
-            "sentence: a network explains sentences of up to {most_words} words, for each word takes gradients of "
-            "the whole sentence; this one has {num_words:,}: explain the part of it that you ask about",
-            most_words=MOST_WORDS,
-            num_words=num_words,
+            "sentence: a network explains sentences of up to {} words, for each word takes gradients of "
+            "the whole sentence; this one has {:,}: explain the part of it that you ask about",
+            MOST_WORDS,
+            num_words,
         )
 
 

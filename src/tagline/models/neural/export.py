@@ -57,7 +57,7 @@ def export_network(
         predict: what the program must agree with.
     """
     if opset is not None and as_whole("opset", opset, 1) < OLDEST:
-        raise InputError("opset: expected {oldest} or newer, got {opset}", oldest=OLDEST, opset=opset)
+        raise InputError("opset: expected {} or newer, got {}", OLDEST, opset)
     place = checked_path(folder)
     mix = _check_place(place, force)
     coder = network.coder.exported()
@@ -91,28 +91,24 @@ def _check_place(place: str, force: bool) -> bool:
     """Refuse a place where something else lies; say whether other files are to stay beside the new ones."""
     if not os.path.exists(place):
         if not os.path.isdir(parent := os.path.dirname(os.path.realpath(place))):
-            raise InputError(
-                "{place}: expected a place in a folder that is there, got none; make {parent} first",
-                place=place,
-                parent=parent,
-            )
+            raise InputError("{}: expected a place in a folder that is there, got none; make {} first", place, parent)
         return False
     if not os.path.isdir(place):
-        raise InputError("{place}: expected a folder to write to, got a file; name another one", place=place)
+        raise InputError("{}: expected a folder to write to, got a file; name another one", place)
     if others := sorted({*os.listdir(place)} - {*FILES, "__pycache__"}):
         if not force:
             raise InputError(
-                "{place}: expected a new or empty folder, or an earlier export, got one with {others}; name "
+                "{}: expected a new or empty folder, or an earlier export, got one with {}; name "
                 "another one, or write beside what is there with --force (force=True)",
-                place=place,
-                others=others[0],
+                place,
+                others[0],
             )
         return True
     if os.listdir(place) and not force and not _is_export(os.path.join(place, SETTINGS)):
         raise InputError(
-            "{place}: expected an earlier export, got files of the same names; name another folder, or replace "
+            "{}: expected an earlier export, got files of the same names; name another folder, or replace "
             "them with --force (force=True)",
-            place=place,
+            place,
         )
     return False
 
@@ -134,15 +130,15 @@ def _try_out(folder: str, predict: Callable[[Any], Any]) -> None:
     )
     if done.returncode:
         said = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
-        raise TaglineError("export: expected a program that runs, got: {said}; nothing was written", said=said)
+        raise TaglineError("export: expected a program that runs, got: {}; nothing was written", said)
     tagged = [block.split("\n") for block in done.stdout.strip("\n").split("\n\n")]
     labels = [[line.rpartition("\t")[2] for line in block] for block in tagged]
     for words, ours, theirs in zip(TRIED, predict([*TRIED]), labels, strict=True):
         if ours != theirs:
             raise TaglineError(
-                "export: expected the labels {ours} for {words!r}, got {theirs} from onnxruntime; nothing was "
+                "export: expected the labels {} for {!r}, got {} from onnxruntime; nothing was "
                 "written; another version of torch or onnxruntime may do better",
-                ours=" ".join(ours),
-                words=" ".join(words),
-                theirs=" ".join(theirs),
+                " ".join(ours),
+                " ".join(words),
+                " ".join(theirs),
             )

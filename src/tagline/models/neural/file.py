@@ -113,7 +113,7 @@ class StoredNetwork(StoredModel):
         return config, {**{_CODER + name: array for name, array in arrays.items()}, **state}
 
     def _unpacked(self, file: ModelFile, device: torch.device) -> Network:
-        check_version(file, VERSION, message("a {kind} tagger", kind=self.kind))
+        check_version(file, VERSION, message("a {} tagger", self.kind))
         labels, name = labels_of(file), scheme_of(file)
         file.tensor("network.head.linear.bias", np.float32, len(labels))  # before tables of L² numbers are made
         rules = None if name is None else legal(labels, name)
@@ -130,7 +130,7 @@ def planned(file: ModelFile, name: str, *kinds: type) -> Any:
     """Return one of the values that the network of a file is built from, which must be of one of these types."""
     value = file.setting("network", dict).get(name, ...)
     if type(value) not in kinds or (type(value) is int and abs(value) >= 2**31):  # a size, which PyTorch keeps in int64
-        raise bad_file(file, message("{name} of the network", name=name), value)
+        raise bad_file(file, message("{} of the network", name), value)
     return value
 
 
@@ -149,8 +149,6 @@ def _state(file: ModelFile) -> dict[str, Tensor]:
     state = {}
     for name, array in group_of(file, _NETWORK).items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise bad_file(
-                file, message("finite numbers in {network}{name}", network=_NETWORK, name=name), message("others")
-            )
+            raise bad_file(file, message("finite numbers in {}{}", _NETWORK, name), message("others"))
         state[name] = torch.from_numpy(np.array(array))
     return state

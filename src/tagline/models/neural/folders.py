@@ -51,7 +51,7 @@ class FolderModel(StoredNetwork):
         """
         network, place = self._fitted(), checked_path(folder)
         if os.path.exists(place) and not os.path.isdir(place):
-            raise InputError("{place}: expected a folder to write to, got a file; name another one", place=place)
+            raise InputError("{}: expected a folder to write to, got a file; name another one", place)
         config, arrays = self._checked()
         tagger: Any = network.tagger
         coder: Any = network.coder
@@ -65,10 +65,7 @@ class FolderModel(StoredNetwork):
         except OSError as error:
             remedy = writing.REMEDIES.get(error.errno or 0, message("make the folder above it or choose another place"))
             raise StorageError(
-                "{place:.400}: expected a place to write to, got: {strerror}; {remedy}",
-                place=place,
-                strerror=error.strerror,
-                remedy=remedy,
+                "{:.400}: expected a place to write to, got: {}; {}", place, error.strerror, remedy
             ) from error
 
     @classmethod
@@ -114,12 +111,7 @@ class FolderModel(StoredNetwork):
         known: Any = self
         names = known.get_params(deep=False)
         if odd := sorted(settings.keys() - names):
-            raise InputError(
-                "{odd}: expected one of {names}, got {settings}",
-                odd=odd[0],
-                names=", ".join(names),
-                settings=shown_value(settings[odd[0]]),
-            )
+            raise InputError("{}: expected one of {}, got {}", odd[0], ", ".join(names), shown_value(settings[odd[0]]))
         known.set_params(**settings)
 
     def _begun(self, source: str) -> Network:
@@ -136,17 +128,15 @@ def _joined(own: ModelFile, place: str) -> ModelFile:
     """The whole of a model whose weights are in two files, as `load` would read it from one."""
     if (kind := own.setting("model", str)) != FOLDER_PART:
         raise StorageError(
-            "{source}: expected a part of a folder, got a model of kind {kind!r}; use tagline.load",
-            source=own.source,
-            kind=kind,
+            "{}: expected a part of a folder, got a model of kind {!r}; use tagline.load", own.source, kind
         )
     encoder, classifier, labels = stored_tagger(place)
     if list(labels) != own.setting("labels", list):
         raise StorageError(
-            "{place}: expected the labels of {folder_file} as id2label of config.json, got others; both are of "
+            "{}: expected the labels of {} as id2label of config.json, got others; both are of "
             "one save_pretrained: save the model anew",
-            place=place,
-            folder_file=FOLDER_FILE,
+            place,
+            FOLDER_FILE,
         )
     config = {**own.config, "model": own.setting("kind", str)}
     arrays: dict[str, NDArray[Any]] = {_ENCODER + name: value.numpy() for name, value in encoder.items()}

@@ -46,17 +46,12 @@ class NetworkSummary(ModelSummary):
 
     def line(self) -> str:
         """Say in one line what there is."""
-        return message(
-            "{kind}, {num_labels} labels, {parameters:,} parameters",
-            kind=self.kind,
-            num_labels=len(self.labels),
-            parameters=sum(self.parameters.values()),
-        )
+        return message("{}, {} labels, {:,} parameters", self.kind, len(self.labels), sum(self.parameters.values()))
 
     def lines(self) -> list[str]:
         """Write a line for each fact but those of training."""
         return [
-            fact_line("model", message("{kind} with a {head} head", kind=self.kind, head=self.head)),
+            fact_line("model", message("{} with a {} head", self.kind, self.head)),
             *super().lines(),
             fact_line("scheme", self.scheme or message("none")),
             fact_line("parameters", f"{sum(self.parameters.values()):,}"),

@@ -139,9 +139,7 @@ def device_of(name: str) -> torch.device:
         torch.empty(1, device=device).cpu()
     except (RuntimeError, AssertionError, TypeError) as error:
         why = str(error).partition("\n")[0]
-        raise InputError(
-            'device: expected "auto", "cpu" or a GPU of this machine, got {name!r} ({why})', name=name, why=why
-        ) from None
+        raise InputError('device: expected "auto", "cpu" or a GPU of this machine, got {!r} ({})', name, why) from None
     return device
 
 
@@ -165,19 +163,19 @@ def check_weights(state: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> 
     """Refuse weights of other names, shapes or types than those of a network."""
     if strange := sorted(state.keys() ^ wanted.keys()):
         raise InputError(
-            "weights: expected {num_wanted} arrays of the network, got {num_state}; only one side has {strange}",
-            num_wanted=len(wanted),
-            num_state=len(state),
-            strange=strange[0],
+            "weights: expected {} arrays of the network, got {}; only one side has {}",
+            len(wanted),
+            len(state),
+            strange[0],
         )
     for name, value in wanted.items():
         weights = state[name]
         if weights.shape != value.shape or weights.dtype != value.dtype:
             raise InputError(
-                "weights: expected {name} as {dtype} {shape}, got {got} {shape2}",
-                name=name,
-                dtype=value.dtype,
-                shape=list(value.shape),
-                got=weights.dtype,
-                shape2=list(weights.shape),
+                "weights: expected {} as {} {}, got {} {}",
+                name,
+                value.dtype,
+                list(value.shape),
+                weights.dtype,
+                list(weights.shape),
             )

@@ -46,7 +46,7 @@ class NetworkRecipe(Recipe):
         self.model.set_params(**chosen)  # the model's file says what was chosen, as its configuration does
         if why and chosen:
             settings = ", ".join(f"{name} = {NONE if value is None else value}" for name, value in chosen.items())
-            self.tell.say(message("network with {settings}: {why}; --config sets others", settings=settings, why=why))
+            self.tell.say(message("network with {}: {}; --config sets others", settings, why))
 
     def fit(self, data: Any, dev: Corpus | None) -> Model:
         """Train; Ctrl-C before the first epoch is done is a `KeyboardInterrupt`."""

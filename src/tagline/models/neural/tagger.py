@@ -124,9 +124,7 @@ class NeuralTagger(NetworkSettings, NetworkViews, StoredNetwork, ChainModel, Bas
             held = NetworkDevSet(network, *dev, self._coded(network, dev[0], theirs))
         notes = [*lesson.notes]
         if held is not None and (new := sorted(held.labels - {*lesson.labels})):
-            notes.append(
-                message("the dev set has labels that the training data lack, and misses them: {few}", few=_few(new))
-            )
+            notes.append(message("the dev set has labels that the training data lack, and misses them: {}", _few(new)))
         coded = self._coded(network, corpus, None if numbers is None else numbers[lesson.sentences])
         task = TaggingTask(network, corpus, lesson, self._rates(tagger), held, coded)
         trained = train(
@@ -214,8 +212,7 @@ class NeuralTagger(NetworkSettings, NetworkViews, StoredNetwork, ChainModel, Bas
                 return labels
             if new := sorted(set(labels) - set(before.labels)):
                 raise InputError(
-                    "y: expected labels that the network has, with warm_start, got {new}; fit a new model",
-                    new=", ".join(new),
+                    "y: expected labels that the network has, with warm_start, got {}; fit a new model", ", ".join(new)
                 )
             return list(before.labels) if labels else []
 
@@ -245,11 +242,11 @@ class NeuralTagger(NetworkSettings, NetworkViews, StoredNetwork, ChainModel, Bas
         for name, value in plan.items():
             if name not in MAY_CHANGE and value != before.plan[name]:
                 raise InputError(
-                    "{name}: expected {wanted!r}, as it was for the network that warm_start goes on with, got "
-                    "{value!r}; fit a new model",
-                    name=name,
-                    wanted=before.plan[name],
-                    value=value,
+                    "{}: expected {!r}, as it was for the network that warm_start goes on with, got "
+                    "{!r}; fit a new model",
+                    name,
+                    before.plan[name],
+                    value,
                 )
         plan = {**before.plan, **plan}
         state = {name: value.detach().cpu() for name, value in before.tagger.state_dict().items()}
@@ -324,9 +321,7 @@ class NeuralTagger(NetworkSettings, NetworkViews, StoredNetwork, ChainModel, Bas
     ) -> IntArray | None:
         """The number of each sentence's document; None where sentences are read alone, as most networks do."""
         if documents is not None:
-            raise InputError(
-                "{name}: expected none, for a {type} reads no context, got some", name=name, type=type(self).__name__
-            )
+            raise InputError("{}: expected none, for a {} reads no context, got some", name, type(self).__name__)
         return None
 
     def _coded(self, network: Network, corpus: Corpus, documents: IntArray | None) -> Coded:
@@ -352,9 +347,9 @@ def _check_scores(network: Network, corpus: Corpus, epochs: int) -> None:
         except InputError:
             pass
     raise TrainingError(
-        "fit: expected weights and scores that are finite, got others after epoch {epochs}; lower learning_rate, "
+        "fit: expected weights and scores that are finite, got others after epoch {}; lower learning_rate, "
         "or raise warmup",
-        epochs=epochs,
+        epochs,
     )
 
 
@@ -365,4 +360,4 @@ def plain(value: Any) -> Any:
 
 def _few(names: Sequence[str]) -> str:
     """The first of some names."""
-    return ", ".join(names[:5]) + (message(" and {last} more", last=len(names) - 5) if len(names) > 5 else "")
+    return ", ".join(names[:5]) + (message(" and {} more", len(names) - 5) if len(names) > 5 else "")

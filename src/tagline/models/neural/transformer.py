@@ -147,9 +147,8 @@ class TransformerCRF(TransformerSettings, FolderModel, NeuralTagger):
     def _check(self) -> None:
         if not isinstance(self.encoder, str | os.PathLike):
             raise InputError(
-                'encoder: expected a folder or a name on the Hugging Face hub, such as "bert-base-cased", got '
-                "{encoder!r:.60}",
-                encoder=self.encoder,
+                'encoder: expected a folder or a name on the Hugging Face hub, such as "bert-base-cased", got {!r:.60}',
+                self.encoder,
             )
         with torch.device("meta"), Undrawn():
             make_head(self.head, 1, 1, None, plain(self.smoothing))
@@ -168,23 +167,23 @@ class TransformerCRF(TransformerSettings, FolderModel, NeuralTagger):
     ) -> IntArray | None:
         if not self.context:
             if documents is not None:
-                raise InputError("{name}: expected none where no context is read, got some; set context=", name=name)
+                raise InputError("{}: expected none where no context is read, got some; set context=", name)
             return None
         numbers = stated_documents(corpus, documents, name)
         if numbers is None and needed:
             raise InputError(
-                "{name}: expected how many sentences each document has, as context is {context}, got none, and no "
-                "sentence begins with {marker}",
-                name=name,
-                context=self.context,
-                marker=MARKER,
+                "{}: expected how many sentences each document has, as context is {}, got none, and no "
+                "sentence begins with {}",
+                name,
+                self.context,
+                MARKER,
             )
         if numbers is None and len(corpus) > 1:
             logger.warning(
                 message(
-                    "context is {context}, and nothing says where documents begin: each sentence is read alone, which "
+                    "context is {}, and nothing says where documents begin: each sentence is read alone, which "
                     "costs accuracy; pass documents=",
-                    context=self.context,
+                    self.context,
                 )
             )
         return numbers
@@ -220,9 +219,9 @@ class TransformerCRF(TransformerSettings, FolderModel, NeuralTagger):
         encoder, coder, plan, classifier = self._started()
         if classifier is None:
             raise InputError(
-                "{source}: expected a checkpoint for token classification with one linear layer on top of its "
+                "{}: expected a checkpoint for token classification with one linear layer on top of its "
                 "encoder, got another; train one that begins with its encoder: TransformerCRF(folder).fit(X, y)",
-                source=source,
+                source,
             )
         labels, name = classifier.labels, None if self.scheme is None else scheme(self.scheme).name
         tagger = _with_head(encoder, plan, len(labels), None if name is None else legal(labels, name))
@@ -256,7 +255,7 @@ class TransformerCRF(TransformerSettings, FolderModel, NeuralTagger):
     def _rebuild(self, file: ModelFile, arrays: Mapping[str, NDArray[Any]]) -> tuple[PieceCoder, dict[str, Any]]:
         window = planned(file, "pieces", dict)
         if set(window) != set(_WINDOW):
-            raise bad_file(file, message("{window} of pieces", window=", ".join(_WINDOW)), window)
+            raise bad_file(file, message("{} of pieces", ", ".join(_WINDOW)), window)
         if set(arrays) != {_TOKENIZER} or arrays[_TOKENIZER].dtype != np.uint8:
             raise bad_file(file, message("a tokenizer as bytes"), ", ".join(arrays))
         try:

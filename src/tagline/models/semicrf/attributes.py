@@ -43,18 +43,14 @@ def check_kinds(place: str, kinds: object) -> None:
     """Raise unless a value names kinds of attributes."""
     named = tuple(kinds) if is_listing(kinds) else None
     if named is None or not all(isinstance(kind, str) and kind in KINDS for kind in named):
-        raise InputError(
-            "{place}: expected some of {kinds}, got {got}", place=place, kinds=", ".join(KINDS), got=shown_value(kinds)
-        )
+        raise InputError("{}: expected some of {}, got {}", place, ", ".join(KINDS), shown_value(kinds))
 
 
 def check_dictionary(place: str, dictionary: object) -> None:
     """Raise unless a value is a dictionary whose matches are attributes, or None."""
     if dictionary is not None and (not isinstance(dictionary, Dictionary) or dictionary.priority != "feature"):
         raise InputError(
-            '{place}: expected a Dictionary of priority "feature" or None, got {dictionary}',
-            place=place,
-            dictionary=shown_value(dictionary),
+            '{}: expected a Dictionary of priority "feature" or None, got {}', place, shown_value(dictionary)
         )
 
 

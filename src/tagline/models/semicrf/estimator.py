@@ -117,9 +117,9 @@ class SemiCRF(SemiCRFSettings, StoredModel, ChainModel, BaseEstimator):  # type:
         self._become(fit_semicrf(self, X, y, run, sample_weight=sample_weight, dev=dev))
         if self.training_.reason.startswith(DIVERGED):
             raise TrainingError(
-                "fit: expected an objective and weights that are finite, got others: training {stop_reason}; the "
+                "fit: expected an objective and weights that are finite, got others: training {}; the "
                 "weights before it are kept. Scale the values of features, or raise c2",
-                stop_reason=reason_in_words(self.stop_reason_),
+                reason_in_words(self.stop_reason_),
             )
         self._record(X, y)
         if dev is not None:
@@ -185,10 +185,10 @@ class SemiCRF(SemiCRFSettings, StoredModel, ChainModel, BaseEstimator):  # type:
         weights = {name: int(np.count_nonzero(table)) for name, table in p.tables.named().items()}
         largest = max(float(np.abs(table).max(initial=0.0)) for table in p.tables.named().values())
         words = message(
-            "{described}; segments of up to {max_length} tokens: {kinds}",
-            described=described(self._extraction),
-            max_length=p.max_length,
-            kinds=", ".join(p.kinds) or message("none"),
+            "{}; segments of up to {} tokens: {}",
+            described(self._extraction),
+            p.max_length,
+            ", ".join(p.kinds) or message("none"),
         )
         count = len(p.states) + len(p.names.names)
         facts = self.training_.as_dict()
@@ -261,9 +261,7 @@ class SemiCRF(SemiCRFSettings, StoredModel, ChainModel, BaseEstimator):  # type:
         """
         saved, out = unpack(file), cls()
         if features is not None and not isinstance(saved.way, MissingFunction):
-            raise InputError(
-                "features: expected none, for {source} brings its own, got some; leave it out", source=file.source
-            )
+            raise InputError("features: expected none, for {} brings its own, got some; leave it out", file.source)
         out._set(of_version_1(saved.settings))
         out.features, out.dictionary = saved.way if features is None else features, saved.dictionary
         with reading(file):

@@ -137,9 +137,9 @@ def _parameters(file: ModelFile) -> Parameters:
         raise bad_file(file, message("all tags of each type, sorted"), list(labels))
     D, kinds = file.setting("max_length", int), file.setting("kinds", list)
     if not 1 <= D <= MOST_TOKENS:
-        raise bad_file(file, message("segments of 1 to {most_tokens} tokens", most_tokens=MOST_TOKENS), D)
+        raise bad_file(file, message("segments of 1 to {} tokens", MOST_TOKENS), D)
     if not all(isinstance(kind, str) and kind in KINDS for kind in kinds):
-        raise bad_file(file, message("attributes of segments among {kinds}", kinds=", ".join(KINDS)), kinds)
+        raise bad_file(file, message("attributes of segments among {}", ", ".join(KINDS)), kinds)
     names = _names(file)
     states = Vocabulary.from_arrays(group_of(file, "states.names."))
     L = tags.num_types
@@ -158,7 +158,7 @@ def _parameters(file: ModelFile) -> Parameters:
 def _dense(file: ModelFile, name: str, *shape: int) -> Float64Array:
     table = file.tensor(name, np.float32, *shape)
     if not np.isfinite(table).all():
-        raise bad_file(file, message("finite numbers in {name}", name=name), message("others"))
+        raise bad_file(file, message("finite numbers in {}", name), message("others"))
     return table.astype(np.float64)
 
 
@@ -168,15 +168,15 @@ def _table(file: ModelFile, part: str, rows: int, width: int) -> Float64Array:
     if offsets[-1] != len(labels) or labels.max(initial=0) >= width:
         raise bad_file(
             file,
-            message("{num_labels} labels below {width} in {part}", num_labels=len(labels), width=width, part=part),
+            message("{} labels below {} in {}", len(labels), width, part),
             message("others"),
         )
     weights = _dense(file, f"{part}.weights", len(labels))
     if rows * width > max(2**24, 64 * (file.size + 1)):  # a short file must not ask for all memory
         raise bad_file(
             file,
-            message("a table of {part} that its file can hold", part=part),
-            message("{rows} rows of {width}", rows=rows, width=width),
+            message("a table of {} that its file can hold", part),
+            message("{} rows of {}", rows, width),
         )
     out = np.zeros((rows, width))
     out[np.repeat(np.arange(rows), counts), labels.astype(np.int64)] = weights
@@ -186,7 +186,7 @@ def _table(file: ModelFile, part: str, rows: int, width: int) -> Float64Array:
 def _ascending_keys(file: ModelFile, name: str) -> NDArray[np.uint64]:
     keys = file.tensor(name, np.uint64, None)
     if (keys[1:] <= keys[:-1]).any():
-        raise bad_file(file, message("{name} that ascend", name=name), message("others"))
+        raise bad_file(file, message("{} that ascend", name), message("others"))
     return np.asarray(keys)
 
 
@@ -196,11 +196,11 @@ def _names(file: ModelFile) -> SegmentNames:
     data = file.tensor("segments.names.bytes", np.uint8, None).tobytes()
     ends = offsets_of(lengths).tolist()
     if ends[-1] != len(data):
-        raise bad_file(file, message("names of {last} bytes", last=ends[-1]), len(data))
+        raise bad_file(file, message("names of {} bytes", ends[-1]), len(data))
     try:
         names = tuple(data[low:high].decode(errors="surrogatepass") for low, high in pairwise(ends))
     except UnicodeDecodeError as error:
-        raise InputError("segments.names: expected UTF-8, got other bytes ({reason})", reason=error.reason) from None
+        raise InputError("segments.names: expected UTF-8, got other bytes ({})", error.reason) from None
     return SegmentNames(keys, names)
 
 

@@ -271,14 +271,7 @@ def _cut(begins: BoolArray, known: BoolArray, offsets: IntArray, D: int) -> tupl
     for first, size in zip(starts[long].tolist(), sizes[long].tolist(), strict=True):
         begins[first : first + size : D] = True
     place = row_of(offsets, int(starts[long[0]]))
-    return begins, [
-        message(
-            "cut {num_long} segments of more than {D} tokens, the first in sentence {place}",
-            num_long=len(long),
-            D=D,
-            place=place,
-        )
-    ]
+    return begins, [message("cut {} segments of more than {} tokens, the first in sentence {}", len(long), D, place)]
 
 
 def _start(

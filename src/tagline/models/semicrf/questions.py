@@ -173,10 +173,10 @@ def _check_states(count: int, longest: int) -> None:
     taken, most = TRANSITION_BYTES * count**2, memory() / 2
     if taken > most:
         raise InputError(
-            "max_length: expected places in segments that fit into {most:.1f} GiB, half of the memory, got "
-            "{count} of segments of up to {longest} tokens, about {taken:.1f} GiB; ask about shorter sentences",
-            most=most / 2**30,
-            count=count,
-            longest=longest,
-            taken=taken / 2**30,
+            "max_length: expected places in segments that fit into {:.1f} GiB, half of the memory, got "
+            "{} of segments of up to {} tokens, about {:.1f} GiB; ask about shorter sentences",
+            most / 2**30,
+            count,
+            longest,
+            taken / 2**30,
         )

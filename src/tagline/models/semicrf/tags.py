@@ -52,10 +52,10 @@ class SegmentTags:
         if tag_scheme.family not in ROLES:
             able = "IOB2, IOE2, BIOES, BILOU, BMEWO, BMES, BMES-words"
             raise InputError(
-                "scheme: expected one whose tags tell where each segment begins and ends by themselves ({able}), "
-                "got {name}; convert the corpus: tagline convert-tags --to IOB2",
-                able=able,
-                name=tag_scheme.name,
+                "scheme: expected one whose tags tell where each segment begins and ends by themselves ({}), "
+                "got {}; convert the corpus: tagline convert-tags --to IOB2",
+                able,
+                tag_scheme.name,
             )
         used = sorted(set(tags))
         codes = tag_codes(used, tag_scheme)

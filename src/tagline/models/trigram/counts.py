@@ -50,10 +50,10 @@ class TrigramCounts:
         """
         if num_states > MOST_STATES:
             raise InputError(
-                "tags: expected up to {most_states:,} states, got {num_states:,}; use coarser tags, or "
+                "tags: expected up to {:,} states, got {:,}; use coarser tags, or "
                 "capitals=False, which makes half of them",
-                most_states=MOST_STATES,
-                num_states=num_states,
+                MOST_STATES,
+                num_states,
             )
         lengths = np.diff(offsets)
         offsets = np.concatenate([[0], np.cumsum(lengths[lengths > 0])]).astype(np.int64)
@@ -109,11 +109,11 @@ class TrigramCounts:
         a, b = np.nonzero(contexts)
         if (len(a) + width) * width > MOST_CELLS:
             raise InputError(
-                "tags: expected few enough for a table of {most_cells:,} probabilities, got {num_states:,} with "
-                "{num_a:,} pairs seen; use coarser tags, or capitals=False",
-                most_cells=MOST_CELLS,
-                num_states=self.num_states,
-                num_a=len(a),
+                "tags: expected few enough for a table of {:,} probabilities, got {:,} with "
+                "{:,} pairs seen; use coarser tags, or capitals=False",
+                MOST_CELLS,
+                self.num_states,
+                len(a),
             )
         rows = np.tile(np.arange(width, dtype=np.int32), (width, 1))  # [a, b]: the row of b alone
         rows[a, b] = width + np.arange(len(a))

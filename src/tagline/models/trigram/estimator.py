@@ -114,10 +114,10 @@ class TrigramTagger(TrigramSettings, StoredModel, ChainModel, BaseEstimator):  #
         if (unknown := labelled.unknown()) is not None:
             place, label = unknown
             raise InputError(
-                "{place}: expected a tag, for a trigram tagger counts them, got {label!r}; tagline.HMM and "
+                "{}: expected a tag, for a trigram tagger counts them, got {!r}; tagline.HMM and "
                 "tagline.CRF learn from tags that are not known",
-                place=place,
-                label=label,
+                place,
+                label,
             )
         lesson = prepare(labelled, scheme=None)
         words, ids = _used(words_of(corpus))

@@ -99,7 +99,7 @@ def _counts(file: ModelFile, S: int) -> TrigramCounts:
     counts = file.tensor("trigrams.counts", np.int64, len(grams))
     keys = (grams[:, 0] * (S + 1) + grams[:, 1]) * (S + 1) + grams[:, 2]
     if grams.max(initial=0) > S or (np.diff(keys) <= 0).any():
-        raise bad_file(file, message("trigrams of numbers up to {S} that ascend", S=S), message("others"))
+        raise bad_file(file, message("trigrams of numbers up to {} that ascend", S), message("others"))
     if counts.min(initial=1) < 1 or counts.max(initial=1) > 2**40 or not len(counts):
         raise bad_file(file, message("trigrams that were seen once to 2^40 times"), message("others"))
     return TrigramCounts(S, grams.astype(np.int32), np.asarray(counts))
@@ -122,9 +122,7 @@ def _candidates(file: ModelFile, W: int, S: int) -> CandidateLists:
     rising = np.diff(states) > 0
     rising[offsets[1:-1][offsets[1:-1] < M] - 1] = True
     if not counts.all() or states.max(initial=0) >= S or not rising.all():
-        raise bad_file(
-            file, message("lists of states below {S} that ascend, none of them empty", S=S), message("others")
-        )
+        raise bad_file(file, message("lists of states below {} that ascend, none of them empty", S), message("others"))
     if not np.isfinite(scores).all():
         raise bad_file(file, message("scores of candidates that are finite numbers"), message("others"))
     return CandidateLists(offsets, states, np.asarray(scores))

@@ -53,23 +53,21 @@ class TrigramSummary(ModelSummary):
     def line(self) -> str:
         """Say in one line what there is."""
         return message(
-            "{labels} labels, {words:,} words, {endings:,} endings, {trigrams:,} trigrams",
-            labels=len(self.labels),
-            words=self.words,
-            endings=sum(self.endings),
-            trigrams=self.trigrams,
+            "{} labels, {:,} words, {:,} endings, {:,} trigrams",
+            len(self.labels),
+            self.words,
+            sum(self.endings),
+            self.trigrams,
         )
 
     def lines(self) -> list[str]:
         """Write a line for each fact but those of training."""
         small, capital = self.endings
-        endings = message(
-            "{small:,} of words in small letters, {capital:,} of words with a capital", small=small, capital=capital
-        )
+        endings = message("{:,} of words in small letters, {:,} of words with a capital", small, capital)
         weights = " ".join(f"{weight:.4f}" for weight in self.weights)
-        trigrams = message("{count:,}, without capitals; λ {weights}", count=self.trigrams, weights=weights)
+        trigrams = message("{:,}, without capitals; λ {}", self.trigrams, weights)
         if self.capitals:
-            trigrams = message("{count:,}, with capitals; λ {weights}", count=self.trigrams, weights=weights)
+            trigrams = message("{:,}, with capitals; λ {}", self.trigrams, weights)
         return [
             *super().lines(),
             fact_line("words", f"{self.words:,}"),

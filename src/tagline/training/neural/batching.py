@@ -53,9 +53,7 @@ def bucketed(
     sizes = np.asarray(lengths)
     if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iu") or (sizes < 0).any():
         raise InputError(
-            "lengths: expected whole numbers [sentences] of 0 or more, got {dtype} {shape}",
-            dtype=sizes.dtype,
-            shape=sizes.shape,
+            "lengths: expected whole numbers [sentences] of 0 or more, got {} {}", sizes.dtype, sizes.shape
         )
     for name, value in (("batch_size", batch_size), ("max_tokens", max_tokens), ("parts", parts)):
         check_whole(name, value, 1, optional=True, wanted=message("1 or more"))

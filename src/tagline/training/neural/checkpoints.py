@@ -106,20 +106,12 @@ def counted(state: State, name: str, least: int = 0, most: int = 2**62) -> int:
     """Return a whole number, where it is within limits."""
     number: int = state.value(name, int)
     if not least <= number <= most:
-        raise _damaged(
-            state, message("{least} to {most} as {name}", least=least, most=most, name=name), f"{number!r:.60}"
-        )
+        raise _damaged(state, message("{} to {} as {}", least, most, name), f"{number!r:.60}")
     return number
 
 
 def _damaged(state: State, expected: str, got: str) -> StorageError:
-    return StorageError(
-        "{source}: expected {expected}, got {got}; {damaged}",
-        source=state.source,
-        expected=expected,
-        got=got,
-        damaged=DAMAGED,
-    )
+    return StorageError("{}: expected {}, got {}; {}", state.source, expected, got, DAMAGED)
 
 
 def _totals(state: State) -> Totals:
@@ -132,12 +124,7 @@ def _restore_generators(state: State, steps: Steps) -> None:
     try:
         randomness.restore(torch.from_numpy(rows[steps.world.rank].copy()), steps.device)
     except RuntimeError as error:
-        raise StorageError(
-            "{source}: expected states of generators, got: {error}; {damaged}",
-            source=state.source,
-            error=error,
-            damaged=DAMAGED,
-        ) from None
+        raise StorageError("{}: expected states of generators, got: {}; {}", state.source, error, DAMAGED) from None
 
 
 def _optimiser_state(state: State, steps: Steps) -> dict[int, dict[str, Tensor]]:
@@ -149,9 +136,7 @@ def _optimiser_state(state: State, steps: Steps) -> dict[int, dict[str, Tensor]]
         if group == "optimiser":
             number, _, key = rest.partition("/")
             if not (_NUMBER.fullmatch(number) and int(number) < len(parameters)):
-                raise _damaged(
-                    state, message("{num_parameters} parameters", num_parameters=len(parameters)), f"{name!r:.60}"
-                )
+                raise _damaged(state, message("{} parameters", len(parameters)), f"{name!r:.60}")
             like = torch.zeros(()) if key == "step" else parameters[int(number)]
             states.setdefault(int(number), {})[key] = _restored(state, name, like)
     wanted = {"step", "exp_avg", "exp_avg_sq"} if isinstance(steps.optimiser, AdamW) else {"momentum_buffer"}
@@ -159,13 +144,13 @@ def _optimiser_state(state: State, steps: Steps) -> dict[int, dict[str, Tensor]]
         if set(entries) != wanted or not entries.get("step", torch.ones(())) >= 0:
             raise _damaged(
                 state,
-                message("{wanted} of parameter {place}", wanted=", ".join(sorted(wanted)), place=place),
+                message("{} of parameter {}", ", ".join(sorted(wanted)), place),
                 ", ".join(sorted(entries))[:60],
             )
     if isinstance(steps.optimiser, SGD) and steps.optimiser.defaults["momentum"] and len(states) < len(parameters):
         raise _damaged(
             state,
-            message("the momentum of {num_parameters} parameters", num_parameters=len(parameters)),
+            message("the momentum of {} parameters", len(parameters)),
             f"{len(states)}",
         )
     return states

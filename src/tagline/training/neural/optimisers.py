@@ -46,9 +46,7 @@ def _group(number: int, group: Mapping[str, Any], descent: Descent) -> dict[str,
     rate = group.get("rate", 1.0)
     if not (math.isfinite(rate) and rate >= 0):
         name = group.get("name", number)
-        raise InputError(
-            "groups: expected a rate of 0 or more, got {rate} for the group {name!r}", rate=rate, name=name
-        )
+        raise InputError("groups: expected a rate of 0 or more, got {} for the group {!r}", rate, name)
     wanted = [parameter for parameter in group["params"] if parameter.requires_grad]
     return {"weight_decay": descent.weight_decay, **group, "rate": rate, "params": wanted}
 

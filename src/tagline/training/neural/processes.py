@@ -113,9 +113,9 @@ def joined(device: torch.device) -> Iterator[Processes]:
         missing = [name for name in ("RANK", "MASTER_ADDR", "MASTER_PORT") if name not in os.environ]
         if missing:
             raise InputError(
-                "WORLD_SIZE: expected {missing} beside it, got none of them; start with torchrun, or unset it to "
+                "WORLD_SIZE: expected {} beside it, got none of them; start with torchrun, or unset it to "
                 "train in one process",
-                missing=", ".join(missing),
+                ", ".join(missing),
             )
         if device.type == "cuda":
             torch.cuda.set_device(device)

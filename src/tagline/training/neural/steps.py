@@ -136,10 +136,10 @@ class Steps:
         totals = self.totals()
         if totals.bad:
             raise InputError(
-                "epoch {epoch}, step {bad}: expected a finite loss and gradient, got NaN or infinity; lower "
+                "epoch {}, step {}: expected a finite loss and gradient, got NaN or infinity; lower "
                 "learning_rate or clip, use precision='float32', or look for odd numbers in the embeddings",
-                epoch=epoch,
-                bad=totals.bad,
+                epoch,
+                totals.bad,
             )
         return totals
 

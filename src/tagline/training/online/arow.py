@@ -36,7 +36,7 @@ def arow(
     """
     for name, value in (("variance", variance), ("gamma", gamma)):
         if not value > 0:
-            raise InputError("{name}: expected a positive number, got {value}", name=name, value=value)
+            raise InputError("{}: expected a positive number, got {}", name, value)
     settings = {"variance": float(variance), "gamma": float(gamma)}
     return learn(
         likelihood,

@@ -119,12 +119,7 @@ class OnlinePasses(Algorithm):
         restored_generator(self.random, state, "random")
         values = state.array("values", np.float64, 3, self.size, finite=True)
         if np.abs(values).max(initial=0) > LARGEST:
-            raise StorageError(
-                "{source}: values has numbers beyond {largest:g}; {damaged}",
-                source=state.source,
-                largest=LARGEST,
-                damaged=DAMAGED,
-            )
+            raise StorageError("{}: values has numbers beyond {:g}; {}", state.source, LARGEST, DAMAGED)
         self.core.restore(values, state.value("seen", float))
         self.passed, self.wrong = state.value("passed", int), state.value("wrong", int)
         self.reason = self.convergence.load_state(state.part("convergence"))

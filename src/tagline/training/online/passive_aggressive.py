@@ -38,9 +38,9 @@ def pa(
     The others are those of `tagline.training.online.learner.learn`.
     """
     if type not in (0, 1, 2):
-        raise InputError("type: expected 0, 1 or 2, got {type}", type=type)
+        raise InputError("type: expected 0, 1 or 2, got {}", type)
     if not c > 0:
-        raise InputError("c: expected a positive number, got {c}", c=c)
+        raise InputError("c: expected a positive number, got {}", c)
     settings = {"type": type, "c": float(c), "error_sensitive": bool(error_sensitive)}
     return learn(
         likelihood,

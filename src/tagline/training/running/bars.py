@@ -161,5 +161,5 @@ class Notebook(Silent):
 
 def _loss_line(history: Sequence[Step], loss: float) -> str:
     """Say which epoch goes on, and the mean loss so far."""
-    now = message("epoch {number}", number=history[-1].number + 1) if history else message("training")
-    return f"{now}  {message('loss {loss:.4f}', loss=loss)}"
+    now = message("epoch {}", history[-1].number + 1) if history else message("training")
+    return f"{now}  {message('loss {:.4f}', loss)}"

@@ -66,13 +66,7 @@ class State:
             return float(value)
         value = ModelFile(self.values, {}, source=self.source).setting(name, kind)
         if not is_sized(value):
-            raise StorageError(
-                "{source}: {name} is out of range: {value!r:.60}; {damaged}",
-                source=self.source,
-                name=name,
-                value=value,
-                damaged=DAMAGED,
-            )
+            raise StorageError("{}: {} is out of range: {!r:.60}; {}", self.source, name, value, DAMAGED)
         return value
 
     def array(self, name: str, dtype: DTypeLike, *shape: int | None, finite: bool = False) -> NDArray[Any]:
@@ -83,12 +77,7 @@ class State:
         """
         array = ModelFile({}, self.arrays, source=self.source).tensor(name, dtype, *shape).copy()
         if finite and not np.isfinite(array).all():
-            raise StorageError(
-                "{source}: {name} has numbers that are not finite; {damaged}",
-                source=self.source,
-                name=name,
-                damaged=DAMAGED,
-            )
+            raise StorageError("{}: {} has numbers that are not finite; {}", self.source, name, DAMAGED)
         return array
 
     def part(self, name: str) -> State:
@@ -168,7 +157,7 @@ class Checkpoint:
         except StorageError as error:
             if must:
                 raise
-            logger.warning(message("{error}; training goes on without it", error=error))
+            logger.warning(message("{}; training goes on without it", error))
 
     def note(self) -> None:
         """Count the seconds to the next write from now."""
@@ -181,28 +170,23 @@ def check_place(path: Path) -> None:
     with contextlib.suppress(StorageError):
         if not os.path.exists(path) or read(path, verify=False).config.get("model") == KIND:
             return
-    raise InputError(
-        "{path}: expected a new file or an older checkpoint, got another file; name another", path=os.fspath(path)
-    )
+    raise InputError("{}: expected a new file or an older checkpoint, got another file; name another", os.fspath(path))
 
 
 def _load(path: Path, facts: Mapping[str, Any]) -> State:
     file = read(path)
     if (kind := file.setting("model", str)) != KIND:
         raise StorageError(
-            "{source}: expected a {kind}, got a model of kind {kind2!r:.60}; name another file",
-            source=file.source,
-            kind=KIND,
-            kind2=kind,
+            "{}: expected a {}, got a model of kind {!r:.60}; name another file", file.source, KIND, kind
         )
     if (form := file.config.get("form", 1)) != FORM:
         raise StorageError(
-            "{source}: expected a {kind} of this version (form {form}), got one of form {form2!r:.20}; finish the "
+            "{}: expected a {} of this version (form {}), got one of form {!r:.20}; finish the "
             "run with the version of Tagline that wrote it, or start anew without resume, which overwrites it",
-            source=file.source,
-            kind=KIND,
-            form=FORM,
-            form2=form,
+            file.source,
+            KIND,
+            FORM,
+            form,
         )
     check_facts(file.source, file.setting("facts", dict), facts)
     return State(file.setting("state", dict), dict(file.tensors), file.source)
@@ -217,22 +201,17 @@ def check_facts(source: str, saved: dict[str, Any], facts: Mapping[str, Any]) ->
             differ = ["model"]
         names = _AUTO if now.get("algorithm") == "auto" else {}
         texts = [
-            message(
-                "{names} was {saved!r:.200} and is {now!r:.200}",
-                names=names.get(name, name),
-                saved=saved.get(name),
-                now=now.get(name),
-            )
+            message("{} was {!r:.200} and is {!r:.200}", names.get(name, name), saved.get(name), now.get(name))
             for name in differ
         ]
         texts = [_CHECKSUMS.get(name, text) for name, text in zip(differ, texts, strict=True)]
         more = [f"{len(texts) - MOST_NAMED} more"] if len(texts) > MOST_NAMED else []
         what = ", ".join([*texts[:MOST_NAMED], *more])
         raise InputError(
-            "{source}: expected a checkpoint of the same settings and data, got one that differs: {what}; resume "
+            "{}: expected a checkpoint of the same settings and data, got one that differs: {}; resume "
             "with those, or start anew without resume, which overwrites it",
-            source=source,
-            what=what,
+            source,
+            what,
         )
 
 
@@ -269,8 +248,5 @@ def restored_generator(random: np.random.Generator, state: State, name: str) -> 
         random.bit_generator.state = state.value(name, dict)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise StorageError(
-            "{source}: expected the state of a generator, got: {error!r:.100}; {damaged}",
-            source=state.source,
-            error=error,
-            damaged=DAMAGED,
+            "{}: expected the state of a generator, got: {!r:.100}; {}", state.source, error, DAMAGED
         ) from None

@@ -39,8 +39,8 @@ class Journal:
             try:
                 self._stream = open(log, "a", encoding="utf-8")  # noqa: SIM115 (closed by __exit__)
             except OSError as error:
-                got = message("{strerror}; make its folder or choose another", strerror=error.strerror)
-                raise InputError("{log}: expected a log to add to, got: {got}", log=os.fspath(log), got=got) from None
+                got = message("{}; make its folder or choose another", error.strerror)
+                raise InputError("{}: expected a log to add to, got: {}", os.fspath(log), got) from None
 
     def __enter__(self) -> Journal:
         return self
@@ -64,11 +64,7 @@ class Journal:
                 self._stream.flush()
             except OSError as error:  # a full disk must not cost what was learned
                 logger.warning(
-                    message(
-                        "{log}: expected room for a line of the log, got: {error}; no more is logged",
-                        log=self._log,
-                        error=error,
-                    )
+                    message("{}: expected room for a line of the log, got: {}; no more is logged", self._log, error)
                 )
                 with contextlib.suppress(OSError):
                     self._stream.close()
@@ -98,8 +94,6 @@ def _summary_writer(folder: Path) -> Any:
     except ImportError as error:
         packages = "tensorboard" if find_spec("torch") else "torch tensorboard"  # the writer is PyTorch's
         raise InputError(
-            "tensorboard: expected TensorBoard to be installed, got: {error}; pip install {packages}",
-            error=error,
-            packages=packages,
+            "tensorboard: expected TensorBoard to be installed, got: {}; pip install {}", error, packages
         ) from None
     return boards.SummaryWriter(os.fspath(folder))

@@ -163,16 +163,16 @@ def pass_line(done: Step, left: float | None, elapsed: bool = True, of: int | No
     >>> pass_line(Step(3, 1.25, dev_score=0.9312, seconds=75.0, metrics=speed, noun="epoch"), 7.9, of=30)
     'epoch 3 of 30  loss 1.2500  dev 93.12  51,234 tokens/s  1 min 15 s  about 8 s left'
     """
-    count = message("pass {number}", number=done.number)
+    count = message("pass {}", done.number)
     if done.lasting:
-        count = message("epoch {number}", number=done.number)
+        count = message("epoch {}", done.number)
         if of is not None:
-            count = message("epoch {number} of {of}", number=done.number, of=of)
+            count = message("epoch {} of {}", done.number, of)
     parts = [count, done.headline()]
     if done.dev_score is not None:
-        parts.append(message("dev {score:.2f}", score=100 * done.dev_score))
+        parts.append(message("dev {:.2f}", 100 * done.dev_score))
     if (speed := getattr(done, "tokens_per_second", None)) is not None:
-        parts.append(message("{speed:,.0f} tokens/s", speed=speed))
+        parts.append(message("{:,.0f} tokens/s", speed))
     if elapsed:
         parts.append(duration(done.seconds))
     return "  ".join(parts) + left_in_words(left)
@@ -180,7 +180,7 @@ def pass_line(done: Step, left: float | None, elapsed: bool = True, of: int | No
 
 def left_in_words(left: float | None) -> str:
     """Say how many seconds are left, to be added to a line; nothing where that is not known, or less than one."""
-    return message("  about {duration} left", duration=duration(left)) if left is not None and left >= 1 else ""
+    return message("  about {} left", duration(left)) if left is not None and left >= 1 else ""
 
 
 def duration(seconds: float) -> str:
@@ -190,12 +190,12 @@ def duration(seconds: float) -> str:
     ('0.3 s', '42 s', '1 min 15 s', '2 h 1 min')
     """
     if seconds < 0.95:
-        return message("{seconds:.1f} s", seconds=seconds)
+        return message("{:.1f} s", seconds)
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
-        return message("{hours} h {minutes} min", hours=hours, minutes=minutes)
-    return message("{minutes} min {rest} s", minutes=minutes, rest=rest) if minutes else message("{rest} s", rest=rest)
+        return message("{} h {} min", hours, minutes)
+    return message("{} min {} s", minutes, rest) if minutes else message("{} s", rest)
 
 
 @contextmanager

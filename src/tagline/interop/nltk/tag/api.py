@@ -56,7 +56,7 @@ def check_sentences(method: str, sentences: object) -> None:
     single = isinstance(sentences, list | tuple) and sentences and isinstance(sentences[0], str | bytes)
     if isinstance(sentences, str | bytes) or single:
         got = message("a single tokenized sentence") if single else message("a single string or bytes")
-        raise TypeError(message("{method}() expects a list of tokenized sentences, not {got}", method=method, got=got))
+        raise TypeError(message("{}() expects a list of tokenized sentences, not {}", method, got))
 
 
 def untagged(pairs: Iterable[Any], place: str) -> tuple[list[Any], list[Any]]:
@@ -64,10 +64,5 @@ def untagged(pairs: Iterable[Any], place: str) -> tuple[list[Any], list[Any]]:
     rows = list(pairs)
     for number, pair in enumerate(rows):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise InputError(
-                "{place}, token {number}: expected a pair of a word and a tag, got {pair!r:.60}",
-                place=place,
-                number=number,
-                pair=pair,
-            )
+            raise InputError("{}, token {}: expected a pair of a word and a tag, got {!r:.60}", place, number, pair)
     return [token for token, _ in rows], [tag for _, tag in rows]

@@ -79,11 +79,11 @@ class CRFTagger(TaggerI):  # type: ignore[misc]
             sentences = kwargs.pop("sents")
         if kwargs or sentences is None:
             wrong = (
-                message("unexpected keyword arguments {kwargs}", kwargs=", ".join(sorted(kwargs)))
+                message("unexpected keyword arguments {}", ", ".join(sorted(kwargs)))
                 if kwargs
                 else message("no sentences")
             )
-            raise TypeError(message("tag_sents() expects a list of tokenized sentences, got {wrong}", wrong=wrong))
+            raise TypeError(message("tag_sents() expects a list of tokenized sentences, got {}", wrong))
         check_sentences("tag_sents", sentences)
         if not self._model_file:
             raise RuntimeError(message("No model file set; call train() or set_model_file() first."))

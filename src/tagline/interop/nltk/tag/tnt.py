@@ -32,7 +32,7 @@ class TnT(TaggerI):  # type: ignore[misc]
 
     def __init__(self, unk: Any = None, Trained: bool = False, N: int = 1000, C: bool = False) -> None:
         if isinstance(N, bool) or not isinstance(N, int) or N < 1:
-            raise InputError("N: expected a whole number of at least 1, got {N!r}", N=N)
+            raise InputError("N: expected a whole number of at least 1, got {!r}", N)
         self._unk = unk
         self._unk_trained = Trained
         self._capitals = C
@@ -90,11 +90,7 @@ class TnT(TaggerI):  # type: ignore[misc]
             return None
         tagged = list(self._unk.tag([token]))
         if len(tagged) != 1:
-            raise InputError(
-                "unk: expected one tag for {token!r}; it returned {num_tagged} tags for 1 word",
-                token=token,
-                num_tagged=len(tagged),
-            )
+            raise InputError("unk: expected one tag for {!r}; it returned {} tags for 1 word", token, len(tagged))
         return str(tagged[0][1])
 
 

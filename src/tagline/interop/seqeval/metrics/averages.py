@@ -28,9 +28,9 @@ Counts = Mapping[str, Score]
 def check_settings(average: str | None, beta: float) -> None:
     """Refuse averages that there are not, and a negative β."""
     if beta < 0:
-        raise InputError("beta should be >=0 in the F-beta score, got {beta}", beta=beta)
+        raise InputError("beta should be >=0 in the F-beta score, got {}", beta)
     if average not in AVERAGES:
-        raise InputError("average has to be one of {averages}, got {average!r}", averages=AVERAGES, average=average)
+        raise InputError("average has to be one of {}, got {!r}", AVERAGES, average)
 
 
 def score(

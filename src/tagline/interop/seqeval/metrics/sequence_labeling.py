@@ -204,9 +204,5 @@ def _flat(y_true: Sequence[Any], y_pred: Sequence[Any]) -> tuple[list[Any], list
     if any(isinstance(labels, list) for labels in y_true):
         y_true, y_pred = [*chain.from_iterable(y_true)], [*chain.from_iterable(y_pred)]
     if len(y_true) != len(y_pred):
-        raise InputError(
-            "y_pred: expected {num_y_true} labels, as many as in y_true, got {num_y_pred}",
-            num_y_true=len(y_true),
-            num_y_pred=len(y_pred),
-        )
+        raise InputError("y_pred: expected {} labels, as many as in y_true, got {}", len(y_true), len(y_pred))
     return list(y_true), list(y_pred)

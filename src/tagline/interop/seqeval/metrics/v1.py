@@ -35,11 +35,7 @@ def check_consistent_length(y_true: list[list[str]], y_pred: list[list[str]]) ->
         raise TypeError(message("Found input variables without list of list."))
     lengths, others = [*map(len, y_true)], [*map(len, y_pred)]
     if lengths != others:
-        raise LengthsError(
-            "Found input variables with inconsistent numbers of samples:\n{lengths}\n{others}",
-            lengths=lengths,
-            others=others,
-        )
+        raise LengthsError("Found input variables with inconsistent numbers of samples:\n{}\n{}", lengths, others)
 
 
 def precision_recall_fscore_support(
@@ -109,7 +105,7 @@ def _count(
     y_true: list[list[str]], y_pred: list[list[str]], scheme: type[Token] | None, suffix: bool
 ) -> dict[str, Score]:
     if scheme is None or not is_scheme(scheme):
-        raise InputError("scheme: expected a class such as IOB2 or IOBES, got {scheme!r}", scheme=scheme)
+        raise InputError("scheme: expected a class such as IOB2 or IOBES, got {!r}", scheme)
     rule = rule_of(scheme)
     if rule is None:
         return _count_sets(Entities(y_true, scheme, suffix), Entities(y_pred, scheme, suffix))

@@ -163,10 +163,10 @@ class Emission(ABC):
         known -= {*cls.parameters, "observations", "num_states", "random", "settings"}
         if odd := sorted(set(settings) - known):
             raise InputError(
-                "{odd}: expected a setting among {known} for {family} emissions, got another",
-                odd=odd[0],
-                known=", ".join(sorted(known)),
-                family=cls.family,
+                "{}: expected a setting among {} for {} emissions, got another",
+                odd[0],
+                ", ".join(sorted(known)),
+                cls.family,
             )
         if cls.starts_from_sample:
             rows = np.flatnonzero(cls.present(observations))
@@ -193,11 +193,7 @@ class Emission(ABC):
         """Return the family that `arrays` and `config` described; whatever is wrong with them is a `StorageError`."""
         settings = {name: value for name, value in config.items() if name != "family"}
         if config.get("family") != cls.family:
-            raise StorageError(
-                "emissions: expected the family {family!r}, got {config!r:.60}",
-                family=cls.family,
-                config=config.get("family"),
-            )
+            raise StorageError("emissions: expected the family {!r}, got {!r:.60}", cls.family, config.get("family"))
         optional = {entry.name for entry in fields(cls) if entry.name in cls.numbers and entry.default is None}
         for what, names, wanted in (
             ("arrays", set(arrays), {*cls.parameters, *cls.numbers}),
@@ -205,21 +201,16 @@ class Emission(ABC):
         ):
             if names - wanted or wanted - names - optional:
                 raise StorageError(
-                    "emissions: expected the {what} {wanted}, got {names}",
-                    what=what,
-                    wanted=sorted(wanted),
-                    names=sorted(map(str, names)),
+                    "emissions: expected the {} {}, got {}", what, sorted(wanted), sorted(map(str, names))
                 )
         for name, array in arrays.items():
             if array.dtype != np.float64:
-                raise StorageError(
-                    "emissions: expected float64 numbers as {name!r}, got {dtype}", name=name, dtype=array.dtype
-                )
+                raise StorageError("emissions: expected float64 numbers as {!r}, got {}", name, array.dtype)
         values: dict[str, Any] = {**arrays, **settings}
         try:
             return cls(**values)
         except InputError as error:
-            raise StorageError("emissions: {error}", error=error) from None
+            raise StorageError("emissions: {}", error) from None
 
     # For the families' own checks; a frozen dataclass is written by `object.__setattr__`.
 
@@ -233,13 +224,9 @@ class Emission(ABC):
         try:
             names = tuple(sorted(frozen))
         except TypeError:
-            raise InputError("frozen: expected names of parameters, got {frozen}", frozen=shown_value(frozen)) from None
+            raise InputError("frozen: expected names of parameters, got {}", shown_value(frozen)) from None
         if odd := [name for name in names if name not in self.parameters]:
-            raise InputError(
-                "frozen: expected names among {parameters}, got {got!r:.60}",
-                parameters=", ".join(self.parameters),
-                got=odd[0],
-            )
+            raise InputError("frozen: expected names among {}, got {!r:.60}", ", ".join(self.parameters), odd[0])
         self._set(frozen=names, tied=None if self.tied is None else check_tied(self.tied, self.num_states))
         if self.tied is not None:
             self._check_equal_when_tied(self.tied)
@@ -249,9 +236,7 @@ class Emission(ABC):
         own, of_first = self._chosen(np.arange(len(tied))), self._chosen(np.array(firsts))
         for name in self.parameters:
             if name in own and not np.array_equal(own[name], of_first[name]):
-                raise InputError(
-                    "{name}: expected equal parameters in states that are tied, got different ones", name=name
-                )
+                raise InputError("{}: expected equal parameters in states that are tied, got different ones", name)
 
 
 def check_tied(tied: Any, num_states: int) -> tuple[int, ...]:
@@ -259,9 +244,7 @@ def check_tied(tied: Any, num_states: int) -> tuple[int, ...]:
     groups = as_array("tied", tied)
     if groups.dtype.kind not in "iu" or groups.shape != (num_states,):
         raise InputError(
-            "tied: expected the number of a group for each of {num_states} states, got {tied}",
-            num_states=num_states,
-            tied=shown_value(tied),
+            "tied: expected the number of a group for each of {} states, got {}", num_states, shown_value(tied)
         )
     return _numbered(groups.tolist())
 
@@ -277,9 +260,7 @@ def parameter(name: str, value: ArrayLike, *shape: int | None) -> Float64Array:
     sizes = ", ".join("any" if size is None else str(size) for size in shape)
     fits = array.ndim == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
     if not fits or not array.size:
-        raise InputError(
-            "{name}: expected numbers of shape [{sizes}], got {shape}", name=name, sizes=sizes, shape=list(array.shape)
-        )
+        raise InputError("{}: expected numbers of shape [{}], got {}", name, sizes, list(array.shape))
     return array
 
 
@@ -299,17 +280,11 @@ def prior(name: str, value: ArrayLike, least: float, shape: tuple[int, ...]) -> 
         fits = False
     if not fits:
         raise InputError(
-            "{name}: expected a number, or an array that fits shape {shape}, got {got}",
-            name=name,
-            shape=list(shape),
-            got=list(array.shape),
+            "{}: expected a number, or an array that fits shape {}, got {}", name, list(shape), list(array.shape)
         )
     if array.size and array.min() < least:
         raise InputError(
-            "{name}: expected numbers of at least {least:g} ({least:g}: no prior), got {min:g}",
-            name=name,
-            least=least,
-            min=array.min(),
+            "{0}: expected numbers of at least {1:g} ({1:g}: no prior), got {2:g}", name, least, array.min()
         )
     return array
 

@@ -95,10 +95,10 @@ class Categorical(Emission):
         strange = np.flatnonzero(observations == UNKNOWN)
         if len(strange):
             raise InputError(
-                "observation {strange}: expected one of {num_symbols} known symbols, got an unknown one; fit with "
+                "observation {}: expected one of {} known symbols, got an unknown one; fit with "
                 "unknown='smooth', or leave such observations out",
-                strange=strange[0],
-                num_symbols=self.num_symbols,
+                strange[0],
+                self.num_symbols,
             )
 
     def counts(self, observations: NDArray[Any], posteriors: Float64Array) -> tuple[Float64Array, Float64Array]:
@@ -128,7 +128,7 @@ class Categorical(Emission):
         table = parameter("counts", counts, self.num_symbols, K)
         rest = np.zeros(K) if unseen is None else parameter("unseen", unseen, K)
         if min(table.min(), rest.min()) < 0:
-            raise InputError("counts: expected numbers of at least 0, got {min:g}", min=min(table.min(), rest.min()))
+            raise InputError("counts: expected numbers of at least 0, got {:g}", min(table.min(), rest.min()))
         if set(self.parameters) <= set(self.frozen):
             return self
         if self.tied is None:

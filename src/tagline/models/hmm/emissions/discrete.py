@@ -23,10 +23,7 @@ def probabilities(name: str, value: ArrayLike, *shape: int | None) -> Float64Arr
     if array.min() < 0 or array.max() > 1 + _TOLERANCE:
         where = tuple(int(axis[0]) for axis in np.nonzero((array < 0) | (array > 1 + _TOLERANCE)))
         raise InputError(
-            "{name}[{where}]: expected a probability from 0 to 1, got {got:.10g}",
-            name=name,
-            where=", ".join(map(str, where)),
-            got=array[where],
+            "{}[{}]: expected a probability from 0 to 1, got {:.10g}", name, ", ".join(map(str, where)), array[where]
         )
     return array
 
@@ -38,12 +35,11 @@ def check_rows(name: str, rows: Float64Array, rest: Float64Array | float = 0.0) 
     if off.max() > _TOLERANCE:
         k = int(off.argmax())
         raise InputError(
-            "{name}[{k}]: expected probabilities that sum to 1, got {got:.10g} (off by {last:+.3g}); divide each "
-            "row by its sum",
-            name=name,
-            k=k,
-            got=totals[k],
-            last=totals[k] - 1,
+            "{}[{}]: expected probabilities that sum to 1, got {:.10g} (off by {:+.3g}); divide each row by its sum",
+            name,
+            k,
+            totals[k],
+            totals[k] - 1,
         )
 
 

@@ -78,7 +78,7 @@ class Gaussian(Emission):
         shape = covars_shape(self.covariance, K, D)
         floor = prior("min_variance", self.min_variance, 0.0, (D,))
         if floor.min() <= 0:
-            raise InputError("min_variance: expected positive numbers, got {min:g}", min=floor.min())
+            raise InputError("min_variance: expected positive numbers, got {:g}", floor.min())
         self._set(
             means=means,
             covars=parameter("covars", self.covars, *shape),
@@ -102,7 +102,7 @@ class Gaussian(Emission):
     def _check_covars(self) -> None:
         if not self._is_matrix:
             if self.covars.min() <= 0:
-                raise InputError("covars: expected positive variances, got {min:g}", min=self.covars.min())
+                raise InputError("covars: expected positive variances, got {:g}", self.covars.min())
             return
         if not _symmetric(self.covars):
             raise InputError("covars: expected symmetric matrices, got others")
@@ -113,9 +113,7 @@ class Gaussian(Emission):
                 place = f"covars[{k}]" if self.covariance == "full" else "covars"
                 low = np.linalg.eigvalsh(matrix)[0]
                 raise InputError(
-                    "{place}: expected a matrix with positive eigenvalues, got one with {low:g}; raise min_variance",
-                    place=place,
-                    low=low,
+                    "{}: expected a matrix with positive eigenvalues, got one with {:g}; raise min_variance", place, low
                 ) from None
 
     @property

@@ -90,17 +90,12 @@ class Mixture(Emission):
         for name, axes in self._axes().items():
             value = np.asarray(getattr(self, name))
             if value.ndim == axes and len(value) not in (1, len(self.means)):
-                raise InputError(
-                    "{name}: expected {num_means} states, got {num_value}",
-                    name=name,
-                    num_means=len(self.means),
-                    num_value=len(value),
-                )
+                raise InputError("{}: expected {} states, got {}", name, len(self.means), len(value))
             settings[name] = value[k % len(value)] if value.ndim == axes else value
         try:
             return Gaussian(self.means[k], self.covars[k], self.covariance, **settings)
         except InputError as error:
-            raise InputError("state {k}: {error}", k=k, error=error) from None
+            raise InputError("state {}: {}", k, error) from None
 
     @property
     def num_dimensions(self) -> int:

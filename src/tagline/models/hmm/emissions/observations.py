@@ -81,13 +81,7 @@ def _refuse(bad: BoolArray, values: Float64Array, offsets: IntArray, listed: boo
     if not bad.any():
         return
     n, d = (int(axis[0]) for axis in np.nonzero(bad))
-    raise InputError(
-        "X{place}[{d}]: expected {expected}, got {got:g}",
-        place=_place(n, offsets, listed),
-        d=d,
-        expected=expected,
-        got=values[n, d],
-    )
+    raise InputError("X{}[{}]: expected {}, got {:g}", _place(n, offsets, listed), d, expected, values[n, d])
 
 
 def _place(n: int, offsets: IntArray, listed: bool) -> str:
@@ -127,16 +121,14 @@ def _numbers(name: str, value: Any) -> Float64Array:
             return np.asarray(array, np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
         pass
-    raise InputError("{name}: expected numbers, got {value}", name=name, value=shown_value(value))
+    raise InputError("{}: expected numbers, got {}", name, shown_value(value))
 
 
 def _two_axes(name: str, values: Float64Array, width: int | None) -> Float64Array:
     rows = values[:, None] if values.ndim == 1 else values
     if rows.ndim != 2 or rows.shape[1] < 1 or (width is not None and rows.shape[1] != width):
-        sizes = message("[observations, {value}]", value="numbers" if width is None else width)
-        raise InputError(
-            "{name}: expected shape {sizes}, got {shape}", name=name, sizes=sizes, shape=list(values.shape)
-        )
+        sizes = message("[observations, {}]", "numbers" if width is None else width)
+        raise InputError("{}: expected shape {}, got {}", name, sizes, list(values.shape))
     return rows
 
 
@@ -146,14 +138,12 @@ def read_lengths(lengths: ArrayLike | None, N: int) -> IntArray:
         return np.array([0, N], np.int64)
     sizes = as_array("lengths", lengths)
     if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iu"):
-        raise InputError("lengths: expected whole numbers [sentences], got {lengths}", lengths=shown_value(lengths))
+        raise InputError("lengths: expected whole numbers [sentences], got {}", shown_value(lengths))
     if sizes.size and sizes.min() < 0:
-        raise InputError(
-            "lengths[{argmin}]: expected a number of 0 or more, got {min}", argmin=int(sizes.argmin()), min=sizes.min()
-        )
+        raise InputError("lengths[{}]: expected a number of 0 or more, got {}", int(sizes.argmin()), sizes.min())
     offsets = offsets_of(sizes)
     if offsets[-1] != N:
-        raise InputError("lengths: expected to add up to {N}, the observations, got {got}", N=N, got=offsets[-1])
+        raise InputError("lengths: expected to add up to {}, the observations, got {}", N, offsets[-1])
     return offsets
 
 

@@ -46,7 +46,7 @@ class Poisson(SummedEmission):
     def __post_init__(self) -> None:
         rates = parameter("rates", self.rates, None, None)
         if rates.min() < 0:
-            raise InputError("rates: expected numbers of at least 0, got {min:g}", min=rates.min())
+            raise InputError("rates: expected numbers of at least 0, got {:g}", rates.min())
         self._set(
             rates=rates,
             rates_prior=prior("rates_prior", self.rates_prior, 0.0, rates.shape),

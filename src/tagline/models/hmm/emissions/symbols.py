@@ -43,7 +43,7 @@ class Symbols:
         table = cls(tuple(value.item() if isinstance(value, np.generic) else value for value in values))
         if len(table._numbers) != len(table.values):
             twice = next(value for number, value in enumerate(table.values) if table._numbers[value] != number)
-            raise InputError("symbols: expected each once, got {twice!r:.60} twice", twice=twice)
+            raise InputError("symbols: expected each once, got {!r:.60} twice", twice)
         return table
 
     @classmethod
@@ -114,8 +114,8 @@ def _coded(X: Any, lengths: ArrayLike | None) -> _Coded:
     least = min((value for value in coded.values if type(value) is int), default=0)
     if least < 0 and _integers([value for value in coded.values if value is not None]):
         raise InputError(
-            "X: expected integers of 0 or more as symbols, got {least}; None, NaN or a mask marks a missing symbol",
-            least=shown_value(least),
+            "X: expected integers of 0 or more as symbols, got {}; None, NaN or a mask marks a missing symbol",
+            shown_value(least),
         )
     return coded
 
@@ -126,10 +126,10 @@ def _row(name: str, x: Any) -> NDArray[Any] | list[Any]:
         x = x.tolist()  # None where masked
     if isinstance(x, str | bytes | Mapping) or not (hasattr(x, "__array__") or isinstance(x, Iterable)):
         raise InputError(
-            "{name}: expected a sequence of symbols, got {x}; list(text) makes characters of it; for raw text "
+            "{}: expected a sequence of symbols, got {}; list(text) makes characters of it; for raw text "
             "there is tag: model.tag(text)",
-            name=name,
-            x=shown_value(x),
+            name,
+            shown_value(x),
         )
     if not hasattr(x, "__array__"):
         return [symbol[0] if _is_single(symbol) else symbol for symbol in x]
@@ -138,13 +138,11 @@ def _row(name: str, x: Any) -> NDArray[Any] | list[Any]:
         values = values[:, 0]
     if values.ndim != 1:
         raise InputError(
-            "{name}: expected one symbol an observation, shape [N] or [N, 1], got {shape}{value}{value2}",
-            name=name,
-            shape=list(values.shape),
-            value=message('; emission="gaussian" or "mixture" takes vectors of numbers')
-            if values.dtype.kind == "f"
-            else "",
-            value2=message('; emission="multinomial" or "poisson" takes counts') if values.dtype.kind in "iu" else "",
+            "{}: expected one symbol an observation, shape [N] or [N, 1], got {}{}{}",
+            name,
+            list(values.shape),
+            message('; emission="gaussian" or "mixture" takes vectors of numbers') if values.dtype.kind == "f" else "",
+            message('; emission="multinomial" or "poisson" takes counts') if values.dtype.kind in "iu" else "",
         )
     return values if values.dtype.kind in "iu" else list(values.tolist())
 
@@ -168,7 +166,7 @@ def _distinct(flat: NDArray[Any] | list[Any], offsets: IntArray) -> _Coded:
     except TypeError:
         n = next(n for n, value in enumerate(flat) if not _is_key(value))
         raise InputError(
-            "X: expected symbols that can be keys, got {flat} as observation {n}", flat=shown_value(flat[n]), n=n
+            "X: expected symbols that can be keys, got {} as observation {}", shown_value(flat[n]), n
         ) from None
     values = [value.item() if isinstance(value, np.generic) else value for value in numbers]
     return _Coded([None if value != value else value for value in values], codes, offsets)  # NaN is not itself
