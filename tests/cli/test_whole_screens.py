@@ -146,3 +146,20 @@ def test_mistakes_are_told_in_chinese(
     assert done.code in (1, 2)
     assert not english(done.out + done.err)
     assert CHINESE.search(done.out + done.err)
+
+
+def test_files_and_json_do_not_depend_on_the_language(
+    home: Path, chinese: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    asked = [("describe", "train.txt"), ("inspect", "m.tagline"), ("explain", "-m", "m.tagline", "Anna sings")]
+    made = {}
+    for name in ("en", "zh"):
+        use(name)
+        done = tagline(
+            "train", "train.txt", "-o", f"{name}.tagline", "--order", "2", "--prune", "0.01", "--stages", "1"
+        )
+        assert done.code == 0, done.err
+        made[name] = [Path(f"{name}.tagline").read_bytes(), *(tagline(*words, "--json").out for words in asked)]
+    assert made["en"] == made["zh"]

@@ -129,7 +129,7 @@ def _class_of(file: ModelFile, setting: str, role: str = "estimator") -> Any:
     try:
         return getattr(kind_of_file(name, file.source), role)
     except MissingPackageError as error:
-        raise error.at(f"{file.source}, a {name} model") from None
+        raise error.at(message("{}, a {} model", file.source, name)) from None
 
 
 @dataclass(frozen=True)
@@ -420,7 +420,7 @@ def labels_of(file: ModelFile, most: int = MOST_LABELS) -> tuple[str, ...]:
         raise bad_file(
             file,
             message("up to {} labels in {} bytes", affordable_labels(file.size), file.size),
-            f"{len(labels)} labels",
+            message("{} labels", len(labels)),
         )
     if len(set(labels)) != len(labels):
         raise bad_file(file, message("labels, each once"), labels)

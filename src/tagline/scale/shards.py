@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError, NoPathError, StorageError, TaglineError, TrainingError
+from tagline.messages import message
 from tagline.readers.corpus import Corpus
 from tagline.readers.training_files import LabelledFiles
 from tagline.writing import REMEDIES
@@ -133,10 +134,10 @@ def at_node() -> Iterator[None]:
     try:
         yield
     except TaglineError as error:
-        if str(error).startswith("node "):
+        if error.template.startswith("node "):
             raise
         kind = next(kind for kind in _KINDS if isinstance(error, kind))
-        raise kind(f"node {platform.node()}: {error}") from None
+        raise kind(message("node {}: {}", platform.node(), error)) from None
     except OSError as error:
         if error.errno not in REMEDIES:
             raise

@@ -7,6 +7,7 @@ the text as it was sent. The compiled core writes the JSON from arrays: 32 sente
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -127,7 +128,7 @@ def problem_with(error: TaglineError) -> ProblemError:
     """Say what the model does not take."""
     if isinstance(error, NoPathError):
         return ProblemError(422, message("known: no labelling keeps to what is known: {}", error), field="known")
-    field_name = str(error).partition(":")[0]
+    field_name = re.split("[:：]", str(error), maxsplit=1)[0]
     return ProblemError(422, str(error), field=field_name if field_name.isidentifier() else None)
 
 

@@ -88,7 +88,7 @@ class ByteExpression:
                 raise ExpressionError(message("{} without anything before it to repeat", chr(left[begin])), begin)
             atoms.append(Atom(members, kind))
         if len(atoms) > MOST_ATOMS:
-            raise SizeError(f"{MOST_ATOMS} characters")
+            raise SizeError(message("{} characters", MOST_ATOMS))
         return ByteExpression(tuple(atoms), at_start, at < len(left))
 
     @cached_property

@@ -179,7 +179,7 @@ def _check_references(
     stated = _chunk(file, place, name, source)
     where, first = f"{source}: {name.decode()}", place + CHUNK.size
     if stated < count or first + 4 * count > len(file):
-        raise bad_model(where, f"{count} references", message("{} within {} bytes", stated, len(file)))
+        raise bad_model(where, message("{} references", count), message("{} within {} bytes", stated, len(file)))
     begins = np.frombuffer(file, "<u4", count, first).astype(np.int64)
     if (begins % 4).any() or begins.max(initial=0) + 4 > len(file):
         raise bad_model(where, message("multiples of 4 below {}", len(file)), message("other offsets"))

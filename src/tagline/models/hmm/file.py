@@ -106,7 +106,7 @@ def _parameters(file: ModelFile) -> HMMParameters:
     symbols = _symbols(file)
     wanted = emission.num_symbols if isinstance(emission, Categorical) else None
     if wanted != (None if symbols is None else len(symbols)):
-        raise bad_file(file, f"{wanted or 'no'} symbols", None if symbols is None else len(symbols))
+        raise bad_file(file, message("{} symbols", wanted or message("no")), None if symbols is None else len(symbols))
     parameters = HMMParameters(labels, numbers, scheme_of(file), start, transitions, emission, symbols, _layout(file))
     _ = parameters.rules  # labels that are not of the scheme
     return checked(parameters)

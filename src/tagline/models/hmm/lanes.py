@@ -106,8 +106,8 @@ class Lane:
         except NoPathError as error:
             raise NoPathError(self._renumbered(str(error))) from None
 
-    def _renumbered(self, message: str) -> str:
-        return re.sub(r"^sentence (\d+)", lambda found: f"sentence {int(found[1]) + self.first}", message)
+    def _renumbered(self, text: str) -> str:
+        return re.sub(r"^(sentence |第 )(\d+)", lambda found: f"{found[1]}{int(found[2]) + self.first}", text)
 
 
 def unpacked(summed: Sum, p: HMMParameters) -> Expectations:

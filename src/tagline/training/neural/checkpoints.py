@@ -136,7 +136,7 @@ def _optimiser_state(state: State, steps: Steps) -> dict[int, dict[str, Tensor]]
         if group == "optimiser":
             number, _, key = rest.partition("/")
             if not (_NUMBER.fullmatch(number) and int(number) < len(parameters)):
-                raise _damaged(state, f"{len(parameters)} parameters", f"{name!r:.60}")
+                raise _damaged(state, message("{} parameters", len(parameters)), f"{name!r:.60}")
             like = torch.zeros(()) if key == "step" else parameters[int(number)]
             states.setdefault(int(number), {})[key] = _restored(state, name, like)
     wanted = {"step", "exp_avg", "exp_avg_sq"} if isinstance(steps.optimiser, AdamW) else {"momentum_buffer"}
