@@ -44,7 +44,7 @@ class MajorityTagger(MajoritySettings, StoredModel, ChainModel, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> MajorityTagger:
         lesson, words = prepare(read_labels(X, y), scheme=None), words_of(tokens_as_corpus(X))
-        labels, votes = lesson.numbers(), {}
+        labels, votes = lesson.labelled.ids, {}
         for word, label in zip(words.strings, labels.tolist(), strict=True):
             votes.setdefault(word, Counter())[label] += 1
         self.words_ = {word: count.most_common(1)[0][0] for word, count in votes.items()}
