@@ -18,7 +18,7 @@ from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from tagline import __version__, storage
 from tagline.errors import InputError, MissingPackageError, StorageError
@@ -28,11 +28,15 @@ from tagline.models.provenance import check_notes, compact_log, count_tokens, fi
 from tagline.models.registry import kind_of_file
 from tagline.models.retraining import NeedsTraining
 from tagline.models.sizes import MOST_LABELS, affordable_labels
+from tagline.ragged import offsets_of
 from tagline.readers.rules import scheme
 from tagline.readers.sources import checked_path
 from tagline.storage import ModelFile
 from tagline.training.choices import AlgorithmSettings
 from tagline.training.running.checkpoints import KIND as CHECKPOINT
+from tagline.types import IntArray
+
+_UNSIGNED: tuple[type[np.unsignedinteger[Any]], ...] = (np.uint8, np.uint16, np.uint32)
 
 Packed = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 """The settings and the arrays of a file."""
@@ -354,6 +358,12 @@ def config_of(
     }
 
 
+def smallest(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers in the smallest type that holds them; `whole_numbers` reads them."""
+    kind = next(kind for kind in _UNSIGNED if numbers.max(initial=0) <= np.iinfo(kind).max)
+    return numbers.astype(kind)
+
+
 _NO_DATA = object()
 
 
@@ -385,8 +395,20 @@ def _plain(value: Any) -> Any:
 
 
 @contextmanager
-def reading(file: ModelFile) -> Iterator[None]:
-    """Turn an error about the contents of a file into one that names the file."""
+def reading(file: ModelFile, newest: int | None = None, what: str = "") -> Iterator[None]:
+    """Turn an error about the contents of a file into one that names the file.
+
+    Arguments:
+        newest: refuse a layout that is newer than this one; `what` names the kind, with its article.
+    """
+    if newest is not None and (version := file.setting("version", int)) > newest:
+        raise StorageError(
+            "{}: expected {} of layout {} or older, got {}, written by a newer Tagline; upgrade Tagline to read it",
+            file.source,
+            what,
+            newest,
+            version,
+        )
     try:
         yield
     except InputError as error:
@@ -396,19 +418,6 @@ def reading(file: ModelFile) -> Iterator[None]:
 def bad_file(file: ModelFile, expected: str, got: object) -> StorageError:
     """Return the error for something that a file must not say."""
     return StorageError("{}: expected {}, got {!r:.60}; {}", file.source, expected, got, _DAMAGED)
-
-
-def check_version(file: ModelFile, newest: int, what: str) -> None:
-    """Refuse a layout that is newer than this version of Tagline; `what` names the kind, with its article."""
-    version = file.setting("version", int)
-    if version > newest:
-        raise StorageError(
-            "{}: expected {} of layout {} or older, got {}, written by a newer Tagline; upgrade Tagline to read it",
-            file.source,
-            what,
-            newest,
-            version,
-        )
 
 
 def labels_of(file: ModelFile, most: int = MOST_LABELS) -> tuple[str, ...]:
@@ -489,3 +498,43 @@ def settings_of(file: ModelFile) -> dict[str, Any]:
 def group_of(file: ModelFile, prefix: str) -> dict[str, NDArray[Any]]:
     """Return the arrays whose names begin with a prefix, by the rest of their names."""
     return {key.removeprefix(prefix): array for key, array in file.tensors.items() if key.startswith(prefix)}
+
+
+def whole_numbers(file: ModelFile, name: str, *shape: int | None) -> NDArray[Any]:
+    """Return an array of whole numbers of one of the types that `smallest` chooses."""
+    array = file.tensors.get(name)
+    kind = array.dtype if array is not None and array.dtype in _UNSIGNED else np.uint32
+    return file.tensor(name, kind, *shape)
+
+
+def finite(file: ModelFile, name: str, dtype: DTypeLike, *shape: int | None) -> NDArray[Any]:
+    """Return an array of numbers, all of them finite."""
+    numbers = file.tensor(name, dtype, *shape)
+    if not (known := np.isfinite(numbers)).all():
+        raise bad_file(file, message("finite numbers in {}", name), float(numbers[~known][0]))
+    return numbers
+
+
+def label_rows(
+    file: ModelFile, name: str, L: int, width: int = 1, *, counts: str = "", rows: int | None = None
+) -> tuple[IntArray, NDArray[np.int32]]:
+    """Return the offsets of rows, and what they hold: labels below L, pairs or triples of them, ascending in a row.
+
+    Arguments:
+        width: how many labels one entry has.
+        counts: the array that says how many entries each row has; one row without it.
+        rows: how many there must be.
+    """
+    stored = whole_numbers(file, name, None, *([width] if width > 1 else []))
+    if stored.max(initial=0) >= L:
+        raise bad_file(file, message("label numbers below {} in {}", L, name), int(stored.max()))
+    offsets = offsets_of(whole_numbers(file, counts, rows) if counts else [len(stored)])
+    if offsets[-1] != len(stored):
+        raise bad_file(file, message("{} that add up to {}", counts, len(stored)), int(offsets[-1]))
+    labels = stored.astype(np.int32)
+    keys = labels if width == 1 else labels.astype(np.int64) @ L ** np.arange(width, dtype=np.int64)[::-1]
+    rising, begins = keys[1:] > keys[:-1], offsets[1:-1]
+    rising[begins[(begins > 0) & (begins < len(keys))] - 1] = True
+    if not rising.all():
+        raise bad_file(file, message("{} that ascend", name), message("others"))
+    return offsets, labels
