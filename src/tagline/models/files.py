@@ -48,8 +48,6 @@ FOLDER_PART = "part of a folder"  # what that file says it is: by itself no mode
 
 MOST_NESTED = 16  # lists and dicts of settings in one another
 
-_DAMAGED = message("the file is damaged or was not written by Tagline; copy it again or save the model anew")
-
 
 def load(path: storage.Path, *, verify: bool = True, mapped: bool = True, **options: Any) -> Model:
     """Return the model that `save` wrote; its arrays are mapped, and no code of the file is run.
@@ -412,12 +410,12 @@ def reading(file: ModelFile, newest: int | None = None, what: str = "") -> Itera
     try:
         yield
     except InputError as error:
-        raise StorageError("{}: {}; {}", file.source, error, _DAMAGED) from None
+        raise StorageError("{}: {}; {}", file.source, error, storage.DAMAGED) from None
 
 
 def bad_file(file: ModelFile, expected: str, got: object) -> StorageError:
     """Return the error for something that a file must not say."""
-    return StorageError("{}: expected {}, got {!r:.60}; {}", file.source, expected, got, _DAMAGED)
+    return StorageError("{}: expected {}, got {!r:.60}; {}", file.source, expected, got, storage.DAMAGED)
 
 
 def labels_of(file: ModelFile, most: int = MOST_LABELS) -> tuple[str, ...]:
