@@ -25,7 +25,7 @@ from tagline.errors import InputError, MissingPackageError, StorageError
 from tagline.messages import message
 from tagline.models.contract import Model
 from tagline.models.provenance import check_notes, compact_log, count_tokens, fingerprint, now
-from tagline.models.registry import kind_of_file
+from tagline.models.registry import kinds
 from tagline.models.retraining import NeedsTraining
 from tagline.models.sizes import MOST_LABELS, affordable_labels
 from tagline.ragged import offsets_of
@@ -128,8 +128,16 @@ def _model_of(file: ModelFile, options: Mapping[str, Any], role: str = "estimato
 def _class_of(file: ModelFile, setting: str, role: str = "estimator") -> Any:
     """The class that has this role in the kind that a setting of a file names."""
     name = file.setting(setting, str)
+    kind = kinds().get(name)
+    if kind is None:
+        raise StorageError(
+            "{}: expected a model of kind {}, got {!r:.60}; upgrade Tagline, or name another file",
+            file.source,
+            message(" or ").join(kinds()),
+            name,
+        )
     try:
-        return getattr(kind_of_file(name, file.source), role)
+        return getattr(kind, role)
     except MissingPackageError as error:
         raise error.at(f"{file.source}, a {name} model") from None
 
@@ -454,7 +462,11 @@ def facts_of(file: ModelFile) -> TrainingFacts:
     if isinstance(notes := facts.get("notes"), list):
         facts["notes"] = tuple(map(str, notes))
     if isinstance(log := facts.get("log"), list):
-        facts["log"] = tuple(_log_row(file, row) for row in log)
+        for row in log:  # a number, and two that may be unknown
+            numbers = isinstance(row, list) and all(value is None or type(value) in (int, float) for value in row)
+            if not numbers or len(row) != 3 or type(row[0]) is not int:
+                raise bad_file(file, message("passes of the training as [number, objective, dev score]"), row)
+        facts["log"] = tuple(map(tuple, log))
     if isinstance(user := facts.get("user"), dict):
         facts["user"] = {key: str(value) for key, value in user.items()}
     if isinstance(dev := facts.get("dev"), dict) and not _are_scores({"types": {}, **dev}):
@@ -471,14 +483,6 @@ def _are_scores(dev: dict[str, Any]) -> bool:
     rows = [{name: value for name, value in dev.items() if name != "types"}]
     rows += types.values() if isinstance(types, dict) else [types]
     return all(isinstance(row, dict) and all(type(value) in (int, float) for value in row.values()) for row in rows)
-
-
-def _log_row(file: ModelFile, row: Any) -> tuple[Any, ...]:
-    """One pass of a training log: its number, and two numbers that may be unknown."""
-    numbers = isinstance(row, list) and all(value is None or type(value) in (int, float) for value in row)
-    if not numbers or len(row) != 3 or type(row[0]) is not int:
-        raise bad_file(file, message("passes of the training as [number, objective, dev score]"), row)
-    return tuple(row)
 
 
 def settings_of(file: ModelFile) -> dict[str, Any]:
