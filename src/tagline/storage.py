@@ -413,7 +413,7 @@ Place: TypeAlias = tuple[int, int]
 
 
 def _checked(name: str, entry: Any, source: str) -> tuple[np.dtype[Any], tuple[int, ...], Place]:
-    where = f"{source}: tensor {_shown(name)}"
+    where = message("{source}: tensor {name}", source=source, name=_shown(name))
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise _bad(where, message("dtype, shape and data_offsets"), _shown(entry))
     if not isinstance(entry["dtype"], str) or entry["dtype"] not in _DTYPES:
