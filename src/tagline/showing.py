@@ -15,6 +15,7 @@ from tagline.checks import shown_value
 from tagline.drawing.coloured_spans import Mark, Picture, Piece, cut
 from tagline.drawing.notebooks import notebook
 from tagline.errors import InputError, visible
+from tagline.messages import message
 from tagline.readers.corpus import TOKEN, Corpus, Sentence
 from tagline.readers.pictures import joined, picture_of, picture_of_sentence, pieces_of, written
 
@@ -85,7 +86,7 @@ def _several(things: Iterable[Any], most: int) -> Picture:
             raise InputError("show: expected sentences or tagged texts in a list, got {}", shown_value(thing))
         shown.append(drawn)
     lines = tuple(line for drawn in shown for line in drawn.lines)
-    return Picture(lines, note=f"… {rest:,} more" if rest else "")
+    return Picture(lines, note=message("… {:,} more", rest) if rest else "")
 
 
 def _answered(thing: Any, answers: Any, most: int) -> Picture:
@@ -100,7 +101,7 @@ def _answered(thing: Any, answers: Any, most: int) -> Picture:
         raise InputError("answers: expected {}, one a sentence, got {}", len(thing), len(answers))
     lines = _one_each(islice(thing, most), answers[:most])
     rest = len(thing) - len(lines)
-    return Picture(tuple(lines), note=f"… {rest:,} more" if rest else "")
+    return Picture(tuple(lines), note=message("… {:,} more", rest) if rest else "")
 
 
 def _is_one(thing: Any, answers: Any) -> bool:

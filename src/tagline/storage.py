@@ -403,7 +403,7 @@ Place: TypeAlias = tuple[int, int]
 
 
 def _checked(name: str, entry: Any, source: str) -> tuple[np.dtype[Any], tuple[int, ...], Place]:
-    where = f"{source}: tensor {shown_value(name)}"
+    where = message("{}: tensor {}", source, shown_value(name))
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise _bad(where, message("dtype, shape and data_offsets"), shown_value(entry))
     if not isinstance(entry["dtype"], str) or entry["dtype"] not in _DTYPES:

@@ -130,7 +130,7 @@ class Chain:
             or getattr(emissions, "ndim", 1) < 1
         ):
             raise InputError("emissions: expected a list of sentences, got {}", type(emissions).__name__)
-        rows = [as_array(f"emissions of sentence {b}", sentence) for b, sentence in enumerate(emissions)]
+        rows = [as_array(message("emissions of sentence {}", b), sentence) for b, sentence in enumerate(emissions)]
         matrix = as_array("transitions", transitions)
         if matrix.ndim != 2:
             raise InputError("transitions: expected shape [labels, labels], got {}", list(matrix.shape))

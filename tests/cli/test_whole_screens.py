@@ -86,6 +86,9 @@ SCREENS: list[tuple[str, ...]] = [
     ("eval", "test.txt", "test.txt"),
     ("eval", "test.txt", "test.txt", "--details", "--resamples", "20"),
     ("describe", "train.txt"),
+    ("cluster", "train.txt", "-o", "c.txt", "--clusters", "4"),
+    ("convert-tags", "train.txt", "x.txt", "--to", "BIOES"),
+    ("convert-model", "h.tagline", "h2.tagline", "--to", "tagline"),
     ("inspect", "m.tagline"),
     ("inspect", "h.tagline"),
     ("inspect", "tri.tagline"),
@@ -123,6 +126,7 @@ MISTAKES: list[tuple[str, ...]] = [
     ("explain", "-m", "m.tagline", "Anna", "--token", "Berta"),
     ("convert-tags", "train.txt", "x.txt", "--to", "XYZ"),
     ("convert-model", "train.txt", "x.tagline", "--to", "wapiti"),
+    ("convert-model", "m.tagline", "x.crfsuite", "--to", "crfsuite"),
     ("serve", "-m", "missing.tagline"),
     ("tune", "train.txt", "--dev", "test.txt", "-o", "x.tagline", "--trials", "0"),
 ]

@@ -98,7 +98,7 @@ class Report:
     def _repr_html_(self) -> str:
         name = "label" if self.spans is None else "type"
         rows = [[row, *figures] for row, figures in _score_rows(self)]
-        rule = "" if self.spans is None else f", rule {self.spans.rule}"
+        rule = "" if self.spans is None else message(", rule {}", self.spans.rule)
         return f"<div>{table([name, *HEAD], rows, title=_headline(self) + rule)}</div>"
 
     def as_dict(self) -> dict[str, Any]:
@@ -225,7 +225,7 @@ def _score_rows(report: Report) -> list[tuple[str, tuple[str, ...]]]:
         scores = [*report.spans.by_type.items(), ("all", report.spans.overall)]
     rows = [(visible(name) or "(no type)", _figures(score)) for name, score in scores[-MOST_LABELS:]]
     left_out = len(scores) - len(rows)
-    return [(f"({left_out} more)", ("", "", "", "")), *rows] if left_out else rows
+    return [(message("({} more)", left_out), ("", "", "", "")), *rows] if left_out else rows
 
 
 def _figures(score: Score) -> tuple[str, ...]:

@@ -176,7 +176,7 @@ class FeatureFunctions:
             raise InputError("labellings: expected {}, one a sentence, got {}", len(sentences), len(labellings))
         values = [self.values(x, f"sentence {b}") for b, x in enumerate(sentences)]
         rows = zip(sentences, labellings, strict=True)
-        paths = [self._path(x, y, f"labels of sentence {b}") for b, (x, y) in enumerate(rows)]
+        paths = [self._path(x, y, message("labels of sentence {}", b)) for b, (x, y) in enumerate(rows)]
         observed = [sentence.along(path) for sentence, path in zip(values, paths, strict=True)]
         return FunctionLikelihood(self, tuple(values), np.sum(observed, axis=0) if observed else 0 * self.weights)
 

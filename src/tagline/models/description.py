@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tagline.drawing.result_tables import facts
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.models.contract import Input
 from tagline.models.explanations import Explanation
 from tagline.models.files import TrainingFacts
@@ -113,7 +114,7 @@ class DescribedModel:
         if get_config()["display"] != "diagram":  # as scikit-learn's own
             return None
         fitted = hasattr(self, "labels_")
-        return facts(self.summary().text() if fitted else "not fitted", repr(self))
+        return facts(self.summary().text() if fitted else message("not fitted"), repr(self))
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         shown = {"text/plain": repr(self), "text/html": self._repr_html_()}

@@ -133,7 +133,7 @@ class Explanation(Readable):
     def line(self) -> str:
         """Say in one line what there is."""
         shown = " ".join(f"{token.token}/{token.label}" for token in self.tokens[:MOST_TOKENS])
-        return f"{shown}{' …' if len(self.tokens) > MOST_TOKENS else ''}, {len(self.tokens):,} tokens"
+        return message("{}{}, {:,} tokens", shown, " …" if len(self.tokens) > MOST_TOKENS else "", len(self.tokens))
 
     def legend(self, most: int = 5) -> list[str]:
         """Say in words what the names stand for that the first `most` terms of each token have."""

@@ -327,10 +327,10 @@ def settled(
     if on_illegal == "drop" or labelled.sets:  # unknown labels cannot be repaired
         if on_illegal == "repair":
             warn_of_data('y: dropped {}, for labels are unknown; on_illegal="error" names the first', what)
-        return labelled, np.setdiff1d(everything, illegal), (f"dropped {what}",)
+        return labelled, np.setdiff1d(everything, illegal), (message("dropped {}", what),)
     warn_of_data('y: repaired {}; on_illegal="error" names the first', what)
     mended = repair(labelled.corpus(), name).tags.columns[TAG]
-    return replace(labelled, labels=mended.vocabulary, ids=mended.ids), everything, (f"repaired {what}",)
+    return replace(labelled, labels=mended.vocabulary, ids=mended.ids), everything, (message("repaired {}", what),)
 
 
 def illegal_sentences(labelled: LabelledTokens, rules: Rules) -> IntArray:

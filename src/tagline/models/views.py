@@ -251,7 +251,7 @@ class ModelSummary(Readable):
 
     def line(self) -> str:
         """Say in one line what there is."""
-        return f"{len(self.labels)} labels"
+        return message("{} labels", len(self.labels))
 
     def lines(self) -> list[str]:
         """Write a line for each fact but those of training."""

@@ -266,7 +266,7 @@ class Corpus:
     def place(self, b: int) -> str:
         """Say where a sentence was read: ``path:line``, or ``sentence 7`` (from 0) where there is no file."""
         if self.lines is None:
-            return f"sentence {b}"
+            return message("sentence {}", b)
         return f"{self.source or '<text>'}:{self.lines[b]}"
 
     def __len__(self) -> int:

@@ -124,7 +124,8 @@ def describe(corpus: Corpus) -> Description:
     longest = int(lengths.argmax()) if len(lengths) else 0
     labels: dict[str, int] = {}
     entities: dict[str, int] = {}
-    scheme, reason = None, "no tags"
+    scheme: str | None = None
+    reason: str = message("no tags")
     if TAG in corpus.columns:
         labels = label_counts(corpus)
         detection = detect(corpus)

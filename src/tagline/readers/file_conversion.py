@@ -69,4 +69,4 @@ def _source_scheme(corpus: Corpus, name: str | None, column: str) -> tuple[Schem
     if detection.scheme is None:
         where = message("{}, column {}", corpus.source or "<text>", column)
         raise InputError("{}: expected tags of a scheme, got others: {}", where, detection.reason)
-    return detection.scheme, [f"source scheme {detection.scheme.name}: {detection.reason}"]
+    return detection.scheme, [message("source scheme {}: {}", detection.scheme.name, detection.reason)]

@@ -64,7 +64,7 @@ def picture_of(corpus: Corpus, most: int = MOST_SENTENCES) -> Picture:
     head = [_shortened(sentence) for sentence in corpus.head(most)]
     lines = pieces_of(head, [sentence.tags for sentence in head])
     rest = len(corpus) - len(head)
-    return Picture(tuple(lines), headline(corpus), f"… {rest:,} more" if rest else "")
+    return Picture(tuple(lines), headline(corpus), message("… {:,} more", rest) if rest else "")
 
 
 def headline(corpus: Corpus) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tagline.checks import is_listing, shown_value
 from tagline.errors import InputError
+from tagline.messages import message
 from tagline.ragged import offsets_of, row_of
 from tagline.readers.adapters import corpus_of
 from tagline.readers.corpus import TAG, Column, Corpus
@@ -68,8 +69,8 @@ class Tagged:
 
     def place(self, b: int, token: int) -> str:
         """Say where a token is: ``train.txt:1204, token 3`` or ``sentence 7, token 3``, tokens from 0."""
-        sentence = self.original.place(b) if isinstance(self.original, Corpus) else f"sentence {b}"
-        return f"{sentence}, token {token}"
+        sentence = self.original.place(b) if isinstance(self.original, Corpus) else message("sentence {}", b)
+        return message("{}, token {}", sentence, token)
 
     def tag(self, n: int) -> str:
         """Return the tag of token n of all."""

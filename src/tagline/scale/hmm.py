@@ -180,9 +180,9 @@ _BY_SUMS = message(
 def _described(hmm: HMM, how: Fitting, series: ShardedSeries) -> str:
     parts = [f"{how.family.family} of covariance {hmm.covariance}, algorithm={how.algorithm!r}"]
     if hmm.tied is not None:
-        parts.append("tied states")
+        parts.append(message("tied states"))
     if not series.whole:
-        parts.append("missing numbers")
+        parts.append(message("missing numbers"))
     return ", ".join(parts)
 
 

@@ -85,7 +85,7 @@ def problem_of_errors(errors: Sequence[Any]) -> ProblemError:
             400, message("expected JSON, got something else: {}", first["msg"].removeprefix("Invalid JSON: "))
         )
     field = field_name(first["loc"])
-    more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
+    more = message(" ({} more)", len(errors) - 1) if len(errors) > 1 else ""
     text = f"{first['msg'].removeprefix('Value error, ')}{more}"
     return ProblemError(422, message("{}: {}", field, text) if field else text, field=field or None)
 

@@ -68,7 +68,7 @@ def _check_holdable(model: CRF) -> None:
     rules = p.rules
     forbidden = rules is not None and not (rules.start.all() and rules.transitions.all() and rules.end.all())
     for is_so, expected, got, remedy in (
-        (p.states is None, "names of attributes", "hashed ones", "hash_bits=None"),
+        (p.states is None, message("names of attributes"), message("hashed ones"), "hash_bits=None"),
         (
             len(p.structure.edge_pairs) > 0,
             message("no edge features"),
@@ -78,17 +78,17 @@ def _check_holdable(model: CRF) -> None:
         (
             bool(np.any(p.part("start")) or np.any(p.part("end"))),
             message("no start and end weights"),
-            "some",
+            message("some"),
             "start_end=False",
         ),
-        (forbidden, "no rules of a tag scheme", f"those of {p.scheme}", "scheme=None"),
-        (model._first is not None, "one stage", "two", "stages=1"),
-        (p.order == 2, "no label triples", message("a model of order 2"), "order=1"),
+        (forbidden, message("no rules of a tag scheme"), message("those of {}", p.scheme), "scheme=None"),
+        (model._first is not None, message("one stage"), message("two"), "stages=1"),
+        (p.order == 2, message("no label triples"), message("a model of order 2"), "order=1"),
         (
             dictionary is not None and dictionary.priority != "feature",
             message("no dictionary that binds or fills labellings"),
             message("one of priority {!r}", getattr(dictionary, "priority", None)),
-            "a dictionary of priority 'feature'",
+            message("a dictionary of priority 'feature'"),
         ),
     ):
         if is_so:

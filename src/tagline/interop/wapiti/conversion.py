@@ -125,9 +125,9 @@ def _expressible(crf: CRF) -> Parameters:
     p = crf._fitted()
     problem = None
     if p.states is None:
-        problem = message("attributes with names"), "hashed ones"
+        problem = message("attributes with names"), message("hashed ones")
     elif p.structure.start or p.structure.end:
-        problem = message("no weights of first and last labels"), "some; train with start_end=False"
+        problem = message("no weights of first and last labels"), message("some; train with start_end=False")
     elif p.scheme is not None:
         problem = (
             message("a model without rules"),
@@ -138,7 +138,7 @@ def _expressible(crf: CRF) -> Parameters:
     elif crf._first is not None:
         problem = message("a model of one stage"), message("one of two; train with stages=1")
     elif crf._extraction.dictionary is not None:
-        problem = message("a model without a dictionary"), "one with"
+        problem = message("a model without a dictionary"), message("one with")
     elif crf._extraction.function is not None:
         problem = message("patterns, or features that sentences hold"), message("a function that makes features")
     if problem is not None:

@@ -189,7 +189,7 @@ class CRFViews:
 
         A row may be changed, left out, or new, where the model knows its attribute and labels.
         """
-        rows = ((f"row {n}", as_row(row, f"row {n}")) for n, row in enumerate(table))
+        rows = ((message("row {}", n), as_row(row, message("row {}", n))) for n, row in enumerate(table))
         return self._with(with_rows(self._fitted(), rows))
 
     def apply_edits(self, path: PathLike) -> Self:

@@ -223,5 +223,5 @@ def _state(emission: Emission, k: int) -> dict[str, Any]:
 
 def _shown(value: Any) -> str:
     flat = np.ravel(value)
-    rest = f" … {flat.size - MOST_NUMBERS} more" if flat.size > MOST_NUMBERS else ""
+    rest = message(" … {} more", flat.size - MOST_NUMBERS) if flat.size > MOST_NUMBERS else ""
     return "[" + " ".join(f"{number:.4g}" for number in flat[:MOST_NUMBERS]) + rest + "]"

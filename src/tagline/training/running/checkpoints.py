@@ -205,7 +205,7 @@ def check_facts(source: str, saved: dict[str, Any], facts: Mapping[str, Any]) ->
             for name in differ
         ]
         texts = [_CHECKSUMS.get(name, text) for name, text in zip(differ, texts, strict=True)]
-        more = [f"{len(texts) - MOST_NAMED} more"] if len(texts) > MOST_NAMED else []
+        more = [message("{} more", len(texts) - MOST_NAMED)] if len(texts) > MOST_NAMED else []
         what = ", ".join([*texts[:MOST_NAMED], *more])
         raise InputError(
             "{}: expected a checkpoint of the same settings and data, got one that differs: {}; resume "
