@@ -148,7 +148,7 @@ def _foreign(kind: str) -> Callable[[Path], None]:
         from tagline.interop.formats import write_model
 
         X, y = [["Anna", "sings"], ["Bob", "runs"]], [["B-PER", "O"], ["B-PER", "O"]]
-        write_model(CRF("U00:%x[0,0]\nU01:%x[-1,0]\nB\n", c2=0.1).fit(X, y), path, kind)
+        write_model(CRF("U00:%x[0,0]\nU01:%x[-1,0]\nB\n", c2=0.1, scheme=None).fit(X, y), path, kind)
 
     return write
 

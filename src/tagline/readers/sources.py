@@ -140,7 +140,7 @@ def whole_check(stream: IO[bytes], path: PathLike) -> Callable[[int], None]:
 def is_plain(path: PathLike, encoding: str = "utf-8") -> bool:
     """Say whether a source is a plain file of UTF-8, as far as is known: neither packed nor a pipe, and not empty."""
     text = checked_path(path)
-    plain = text != "-" and not text.endswith(PACKED) and encoding in ("utf-8", AUTO)
+    plain = text != "-" and not text.endswith(PACKED) and str(encoding) in ("utf-8", AUTO)
     return plain and os.path.isfile(text) and os.path.getsize(text) > 0
 
 
@@ -159,7 +159,7 @@ class Recoder:
     def __init__(self, name: str, encoding: str) -> None:
         self.name, self.encoding = name, encoding
         self.lines = self.bytes = 0  # that were read before this block
-        self.decoder = None if encoding in ("utf-8", AUTO) else _decoder_of(encoding)()
+        self.decoder = None if str(encoding) in ("utf-8", AUTO) else _decoder_of(encoding)()
 
     def __call__(self, data: bytes, final: bool = False) -> bytes:
         if self.encoding == AUTO:

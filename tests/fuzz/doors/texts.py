@@ -277,10 +277,10 @@ class Configurations(Door):
         return bytes([random.randrange(256)]) + super().draw(random)
 
     def use(self, data: bytes) -> None:
-        from tagline.cli.training import told
+        from tagline.cli.training import _configured
 
         path, how = self.file(data[1:], "config.toml"), data[0] if data else 0
-        kind, settings, _ = told("bilstm" if how & 1 else None, {"config": path})
+        kind, settings = _configured("bilstm" if how & 1 else None, {"config": path})
         estimator = kind.estimator(**settings)
         repr(estimator)
         estimator.check()

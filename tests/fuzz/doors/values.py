@@ -130,8 +130,8 @@ _SHORT: dict[str, Any] = {"max_iterations": 2, "max_seconds": 0.3}
 _ESTIMATORS: tuple[tuple[Any, dict[str, Any], Any, Any], ...] = (
     (CRF, {"features": TEMPLATE, **_SHORT}, WORDS, TAGS),
     (CRF, _SHORT, ITEMS, TAGS),
-    (CRF, {**_SHORT, "algorithm": "sgd", "passes": 2}, ITEMS, TAGS),
-    (CRF, {**_SHORT, "algorithm": "ap", "passes": 2}, ITEMS, TAGS),
+    (CRF, {**_SHORT, "algorithm": "sgd:passes=2"}, ITEMS, TAGS),
+    (CRF, {**_SHORT, "algorithm": "ap:passes=2"}, ITEMS, TAGS),
     (HMM, {}, WORDS, TAGS),
     (HMM, {"n_states": 2, **_SHORT}, NUMBERS, None),
     (HMM, {"n_states": 2, "emission": "gaussian", **_SHORT}, VECTORS, None),
