@@ -19,7 +19,7 @@ from tagline.models.contract import Model
 from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
 from tagline.models.crf.estimator import CRF
 from tagline.models.crf.extraction import with_matches
-from tagline.models.crf.fitting import budget_of
+from tagline.models.crf.fitting import run_of
 from tagline.models.crf.teaching import joined_corpus
 from tagline.models.cutting import cut_for
 from tagline.models.files import load_tagger
@@ -43,7 +43,7 @@ class CRFRecipe(Recipe):
     @property
     def budget(self) -> Budget:
         """The limit of passes and seconds, and the tolerance."""
-        return budget_of(self.model)
+        return run_of(self.model).budget
 
     @property
     def template(self) -> str | None:

@@ -167,10 +167,10 @@ def _begin(model: SemiCRF, data: _Data, weights: Weights, targets: Targets, begi
     seed = seed_of(model.random_state)
     passes = algorithm_of(model.algorithm).settings["passes"]
     passes = STOCHASTIC_PASSES if passes is None else passes
-    passed = StochasticPasses(
-        likelihood, np.zeros(structure.size), c1=0.0, c2=float(model.c2), passes=passes, seed=seed
-    )
-    trained = Run().finish(passed)
+    descent = StochasticPasses(likelihood, np.zeros(structure.size), c2=float(model.c2), passes=passes, seed=seed)
+    for _ in (run := Run()).follow(descent):  # whose objective nobody asks for
+        pass
+    trained = run.trained
     begin = weights.tables(np.zeros(weights.size))
     places = np.repeat(np.arange(len(data.states)), np.diff(structure.state_offsets)) * K + structure.state_labels
     begin.states.ravel()[places] = trained.weights[structure.parts["states"]]
