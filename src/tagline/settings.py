@@ -56,6 +56,7 @@ class Setting:
         file: `READ` or `WRITTEN` where the value names files, `FILLED` where it names a folder to write into.
         says_default: whether the sentence says the default; else the help adds it.
         tune: what a search tries where nobody says: a list, or a range as a search's file has it.
+        trained: whether it has no effect before the next fit, so that to change it on a fitted model is an error.
     """
 
     help: str
@@ -70,6 +71,7 @@ class Setting:
     file: str = ""
     says_default: bool = False
     tune: Any = None
+    trained: bool = False
 
 
 def resolved(home: Any) -> Any:

@@ -6,12 +6,18 @@ import numpy as np
 import pytest
 
 from tagline import CRF
-from tagline.training.auto import auto
+from tagline.training.auto import BothPasses, stochastic_passes
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood
 from tagline.training.owlqn import owlqn
 from tests.training.convex import watched
 from tests.training.problems import make_problem
+
+
+def auto(likelihood, start, *, run, passes=None, **settings):
+    """What a run ends with that follows both stages."""
+    return run.finish(BothPasses(likelihood, start, passes=stochastic_passes(passes, run.max_iterations), **settings))
+
 
 EXACT = {"epsilon": 1e-9, "delta": 0.0}
 

@@ -9,13 +9,14 @@ import pytest
 
 from tagline.features.attributes import Attributes, Features
 from tagline.features.weights import Structure
-from tagline.training.auto import auto
+from tagline.training.auto import BothPasses
 from tagline.training.gradient_descent import gd
 from tagline.training.iterative_scaling import iis
 from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
 from tagline.training.owlqn import owlqn
-from tagline.training.stochastic_descent import sgd
+from tagline.training.run import Run
+from tagline.training.stochastic_descent import StochasticPasses
 from tests.chain.golden import GOLDEN
 from tests.training.convex import watched
 
@@ -64,12 +65,19 @@ def likelihood(repeat: bool = True) -> Likelihood:
 
 
 EXACT = {"epsilon": 1e-10, "delta": 0.0}
+
+
+def _auto(objective, c2, *, run, convergence):
+    exact = {"dtype": np.float64, "noise": 1e-14, "convergence": convergence}
+    return run.finish(BothPasses(objective, np.zeros(9), c2=c2, **exact))
+
+
 ALGORITHMS = {
     "lbfgs": lambda f, c2: lbfgs(f, np.zeros(9), c2=c2, dtype=np.float64, noise=1e-14, **watched(**EXACT)),
     "owlqn": lambda f, c2: owlqn(f, np.zeros(9), c1=0.0, c2=c2, dtype=np.float64, noise=1e-14, **watched(**EXACT)),
     "gd": lambda f, c2: gd(f, np.zeros(9), c2=c2, **watched(**EXACT, max_iterations=20_000)),
     "iis": lambda f, c2: iis(f, np.zeros(9), c2=c2, **watched(**EXACT, max_iterations=20_000)),
-    "auto": lambda f, c2: auto(f, np.zeros(9), c2=c2, dtype=np.float64, noise=1e-14, **watched(**EXACT)),
+    "auto": lambda f, c2: _auto(f, c2, **watched(**EXACT)),
 }
 
 
@@ -85,7 +93,7 @@ def test_textbook_optimum(algorithm, repeat):
 def test_textbook_optimum_by_sgd():
     """Stochastic steps come near, and only near."""
     ref = GOLD["ref"]["L2 (maximise loglik - 0.5*||w||^2)"]
-    trained = sgd(likelihood(), np.zeros(9), c2=0.5, passes=2000)
+    trained = Run().finish(StochasticPasses(likelihood(), np.zeros(9), c2=0.5, passes=2000))
     np.testing.assert_allclose(-trained.objective, ref["objective"], rtol=1e-4)
     np.testing.assert_allclose(trained.weights[PLACES], ref["w"], rtol=0, atol=2e-2)
 

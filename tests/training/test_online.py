@@ -9,10 +9,10 @@ import pytest
 
 from tagline import _core
 from tagline.errors import InputError
+from tagline.training.choices import algorithm_of
 from tagline.training.likelihood import Likelihood
-from tagline.training.online.arow import arow
-from tagline.training.online.averaged_perceptron import ap
-from tagline.training.online.passive_aggressive import pa
+from tagline.training.online.learner import OnlinePasses
+from tagline.training.run import Run
 from tests.training.problems import KINDS, counts_of, fits, legal, make_problem
 
 RULES = {
@@ -84,15 +84,15 @@ def test_equals_the_definition(kind, rule):
     np.testing.assert_allclose(core.get(True), mean, rtol=0, atol=1e-11)
 
 
-@pytest.mark.parametrize("algorithm", [ap, pa, arow])
+@pytest.mark.parametrize("rule", ["ap", "pa", "arow"])
 @pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_learns_what_can_be_learned(algorithm, precision):
+def test_learns_what_can_be_learned(rule, precision):
     """Labels that follow from the features: no mistakes are left."""
     problem = make_problem(8, L=3, A=60, lengths=(3, 2, 4, 1, 3), values=True)
     likelihood = Likelihood(problem.structure, problem.features, problem.targets, None, precision)
-    trained = algorithm(likelihood, np.zeros(likelihood.size), seed=1)
+    trained = Run().finish(OnlinePasses(likelihood, np.zeros(likelihood.size), rule, seed=1))
     assert trained.reason.startswith("converged: every sentence")
-    if algorithm is arow:
+    if rule == "arow":
         for b in range(problem.features.num_sentences):
             T = int(np.diff(problem.features.offsets)[b])
             first = int(problem.features.offsets[b])
@@ -102,19 +102,17 @@ def test_learns_what_can_be_learned(algorithm, precision):
 def test_same_seed_same_weights():
     problem = make_problem(8, lengths=(4, 3, 5, 2) * 3)
     likelihood = Likelihood(problem.structure, problem.features, problem.targets)
-    runs = [ap(likelihood, np.zeros(likelihood.size), passes=4, seed=s).weights.tobytes() for s in (1, 1, 2)]
+    learners = [OnlinePasses(likelihood, np.zeros(likelihood.size), "ap", passes=4, seed=s) for s in (1, 1, 2)]
+    runs = [Run().finish(learner).weights.tobytes() for learner in learners]
     assert runs[0] == runs[1] != runs[2]
 
 
 def test_wrong_settings():
     problem = make_problem(0)
     likelihood = Likelihood(problem.structure, problem.features, problem.targets)
-    start = np.zeros(likelihood.size)
-    with pytest.raises(InputError, match=r"^type: "):
-        pa(likelihood, start, type=3)
-    with pytest.raises(InputError, match=r"^c: "):
-        pa(likelihood, start, c=0)
-    with pytest.raises(InputError, match=r"^gamma: "):
-        arow(likelihood, start, gamma=-1)
+    for wrong in ("pa:type=3", "pa:c=0", "arow:gamma=-1"):
+        name = wrong.partition(":")[2].partition("=")[0]
+        with pytest.raises(InputError, match=rf"^algorithm\.{name}: "):
+            algorithm_of(wrong)
     with pytest.raises(ValueError, match=r"^rule: "):
         _core.Online32(likelihood.core, "mira")

@@ -14,7 +14,7 @@ from tagline.training.lbfgs import lbfgs
 from tagline.training.likelihood import Likelihood, Targets
 from tagline.training.owlqn import owlqn
 from tagline.training.run import Run
-from tagline.training.stochastic_descent import StochasticPasses, sgd
+from tagline.training.stochastic_descent import StochasticPasses
 from tests.training.convex import watched
 from tests.training.problems import KINDS, Problem, likelihood_by_enumeration, make_problem
 
@@ -104,7 +104,7 @@ def test_comes_near_the_optimum(c1, c2):
     problem = make_problem(8, L=3, A=12, lengths=tuple([4, 3, 5, 2] * 10))
     likelihood = Likelihood(problem.structure, problem.features, problem.targets, None, "float64")
     start = np.zeros(likelihood.size)
-    trained = sgd(likelihood, start, c1=c1, c2=c2, passes=200)
+    trained = Run().finish(StochasticPasses(likelihood, start, c1=c1, c2=c2, passes=200))
     if c1 == 0:
         best = lbfgs(likelihood, start, c2=c2, dtype=np.float64).objective
     else:
@@ -129,7 +129,7 @@ def test_reaches_the_optimum_when_given_the_passes(c1, c2):
     best = owlqn(likelihood, start, c1=c1, **exact) if c1 else lbfgs(likelihood, start, **exact)
     gaps = []
     for passes in (10, 100, 1000):
-        trained = sgd(likelihood, start, c1=c1, c2=c2, passes=passes)
+        trained = Run().finish(StochasticPasses(likelihood, start, c1=c1, c2=c2, passes=passes))
         assert len(trained.history) == passes
         gaps.append(trained.objective / best.objective - 1)
     assert gaps[0] > gaps[1] > gaps[2] >= -1e-12
@@ -181,7 +181,9 @@ def test_cooled_steps_end_nearer_to_the_optimum_than_averages(c1, c2):
 def test_same_seed_same_weights():
     problem = make_problem(8, lengths=(4, 3, 5, 2) * 5)
     likelihood = Likelihood(problem.structure, problem.features, problem.targets)
-    runs = [sgd(likelihood, np.zeros(likelihood.size), c2=1.0, passes=4, seed=s).weights.tobytes() for s in (1, 1, 2)]
+    zeros = np.zeros(likelihood.size)
+    descents = [StochasticPasses(likelihood, zeros, c2=1.0, passes=4, seed=s) for s in (1, 1, 2)]
+    runs = [Run().finish(descent).weights.tobytes() for descent in descents]
     assert runs[0] == runs[1] != runs[2]
 
 
@@ -189,9 +191,9 @@ def test_wrong_arguments():
     problem = make_problem(0)
     likelihood = Likelihood(problem.structure, problem.features, problem.targets)
     with pytest.raises(InputError, match=r"^batch: "):
-        sgd(likelihood, np.zeros(likelihood.size), batch=0)
+        StochasticPasses(likelihood, np.zeros(likelihood.size), batch=0)
     with pytest.raises(InputError, match=r"^rate: "):
-        sgd(likelihood, np.zeros(likelihood.size), rate=-1.0)
+        StochasticPasses(likelihood, np.zeros(likelihood.size), rate=-1.0)
     descent = _core.Descent32(likelihood.core, 0.0, 0.0)
     with pytest.raises(ValueError, match=r"^order: "):
         descent.run(np.array([99]), 1, 0.1, 0.0)

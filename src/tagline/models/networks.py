@@ -58,6 +58,7 @@ class NetworkSettings(Settings):
             choices=HEADS,
             says_default=True,
             panel=NETWORK,
+            trained=True,
         ),
     ] = "crf"
     smoothing: Annotated[float, Setting("Share of the target given to all labellings evenly (label smoothing).")] = 0.0
@@ -100,36 +101,45 @@ class BiLSTMSettings(NetworkSettings):
             "encoder, whose vectors are taken.",
             panel=NETWORK,
             file=READ,
+            trained=True,
         ),
     ] = field(default=None, kw_only=False)
-    word_dim: Annotated[int, Setting("Numbers of a word vector, where no file has them.")] = 100
+    word_dim: Annotated[int, Setting("Numbers of a word vector, where no file has them.", trained=True)] = 100
     freeze_words: Annotated[
         bool, Setting("Leave the vectors of a file as they are.", check="tagline.checks:check_bool")
     ] = False
     min_frequency: Annotated[
         int,
         Setting(
-            "Words that are rarer have no vector of their own; with a file, those of the file do.", least=1, panel=MODEL
+            "Words that are rarer have no vector of their own; with a file, those of the file do.",
+            least=1,
+            panel=MODEL,
+            trained=True,
         ),
     ] = 1
     characters: Annotated[
         str | None,
-        Setting('"cnn", "lstm", None for none, or "auto": "cnn", or None where most tokens are Chinese characters.'),
+        Setting(
+            '"cnn", "lstm", None for none, or "auto": "cnn", or None where most tokens are Chinese characters.',
+            trained=True,
+        ),
     ] = "auto"
-    char_dim: Annotated[int, Setting("Numbers of a character's vector.")] = 30
-    char_size: Annotated[int, Setting("Numbers that a word's characters make.")] = 50
+    char_dim: Annotated[int, Setting("Numbers of a character's vector.", trained=True)] = 30
+    char_size: Annotated[int, Setting("Numbers that a word's characters make.", trained=True)] = 50
     case_dim: Annotated[
         int | str,
         Setting(
             'Numbers for how a word is written (capitals, digits); 0 for none, "auto" for 8, or 0 where most '
-            "tokens are Chinese characters."
+            "tokens are Chinese characters.",
+            trained=True,
         ),
     ] = "auto"
     bigram_dim: Annotated[
         int | str,
         Setting(
             'Numbers for a word together with the next one; 0 for none, "auto" for 0, or 50 where most tokens '
-            "are Chinese characters."
+            "are Chinese characters.",
+            trained=True,
         ),
     ] = "auto"
     word_dropout: Annotated[
@@ -137,9 +147,15 @@ class BiLSTMSettings(NetworkSettings):
     ] = 0.05
     hidden: Annotated[
         int,
-        Setting("Size of the LSTM in each direction; 200.", says_default=True, panel=NETWORK, tune=[64, 128, 256]),
+        Setting(
+            "Size of the LSTM in each direction; 200.",
+            says_default=True,
+            panel=NETWORK,
+            tune=[64, 128, 256],
+            trained=True,
+        ),
     ] = 200
-    layers: Annotated[int, Setting("How many LSTMs lie on top of each other.")] = 1
+    layers: Annotated[int, Setting("How many LSTMs lie on top of each other.", trained=True)] = 1
     dropout: Annotated[float, Setting("Share of numbers left out in training, the same ones all along a sentence.")] = (
         0.5
     )
@@ -160,16 +176,21 @@ class TransformerSettings(NetworkSettings):
             "For transformer: a folder with a pretrained encoder, or its name on the Hugging Face hub.",
             panel=NETWORK,
             file=READ,
+            trained=True,
         ),
     ] = field(default=None, kw_only=False)
     pooling: Annotated[
         Literal["first", "mean"],
-        Setting("first or mean, of the pieces of a word.", check="tagline.models.neural.transformer:check_pooling"),
+        Setting(
+            "first or mean, of the pieces of a word.",
+            check="tagline.models.neural.transformer:check_pooling",
+            trained=True,
+        ),
     ] = "first"
-    max_length: Annotated[int | None, Setting("Pieces of a window; those of the encoder's own size when left out.")] = (
-        None
-    )
-    stride: Annotated[int, Setting("Pieces of context where a longer sentence is cut.")] = 64
+    max_length: Annotated[
+        int | None, Setting("Pieces of a window; those of the encoder's own size when left out.", trained=True)
+    ] = None
+    stride: Annotated[int, Setting("Pieces of context where a longer sentence is cut.", trained=True)] = 64
     context: Annotated[
         int,
         Setting(

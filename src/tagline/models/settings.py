@@ -67,6 +67,7 @@ Scheme: TypeAlias = Annotated[
         check="tagline.models.labelled:check_scheme",
         parse=read_scheme,
         panel=MODEL,
+        trained=True,
     ),
 ]
 OnIllegal: TypeAlias = Annotated[
@@ -84,10 +85,11 @@ LabelWeights: TypeAlias = Annotated[
         check="tagline.models.labelled:check_label_weights",
         parse=read_label_weights,
         panel=MODEL,
+        trained=True,
     ),
 ]
 MinFrequency: TypeAlias = Annotated[
-    float, Setting("Leave out attributes that are rarer.", least=0, panel=MODEL, tune=[1, 2, 3])
+    float, Setting("Leave out attributes that are rarer.", least=0, panel=MODEL, tune=[1, 2, 3], trained=True)
 ]
 
 # What is said of training.
@@ -102,12 +104,19 @@ AlgorithmChoice: TypeAlias = Annotated[
         choices=tuple(ALGORITHMS),
         panel=TRAINING,
         flags=("-a", "--algorithm"),
+        trained=True,
     ),
 ]
 
 C1: TypeAlias = Annotated[
     float,
-    Setting("Penalty c1·Σ|w|; makes weights 0.", least=0, panel=TRAINING, tune=[0.0, 0.01, 0.03, 0.1, 0.3, 1.0]),
+    Setting(
+        "Penalty c1·Σ|w|; makes weights 0.",
+        least=0,
+        panel=TRAINING,
+        tune=[0.0, 0.01, 0.03, 0.1, 0.3, 1.0],
+        trained=True,
+    ),
 ]
 C2: TypeAlias = Annotated[
     float,
@@ -116,6 +125,7 @@ C2: TypeAlias = Annotated[
         least=0,
         panel=TRAINING,
         tune={"low": 0.003, "high": 10.0, "log": True},
+        trained=True,
     ),
 ]
 MaxIterations: TypeAlias = Annotated[

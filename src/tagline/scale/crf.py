@@ -23,7 +23,7 @@ from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Structure
 from tagline.messages import message
 from tagline.models.crf.extraction import Extraction
-from tagline.models.crf.fitting import precision_for
+from tagline.models.crf.fitting import settings_of
 from tagline.models.crf.parameters import Parameters
 from tagline.ragged import row_offsets
 from tagline.readers.training_files import LabelledFiles
@@ -44,7 +44,7 @@ from tagline.scale.surveys import (
     targets_by_shard,
 )
 from tagline.scale.workers import Workers, spread
-from tagline.training.algorithms import Settings, precision_of
+from tagline.training.algorithms import precision_of
 from tagline.training.iteration import Algorithm
 from tagline.training.lanes import Tree, lane_count
 from tagline.types import Float64Array, IntArray
@@ -307,7 +307,7 @@ def crf_lesson(
             overview.settlement.rules if crf.chained else None,
             names.state_counts,
             overview.tokens,
-            precision_of(Settings(precision=precision_for(crf)), overview.tokens),
+            precision_of(settings_of(crf), overview.tokens),
             crf.local,
             _label_weights(crf, overview),
         )

@@ -24,7 +24,7 @@ from tagline.models.files import TrainingFacts
 from tagline.models.sentences import as_sentences
 from tagline.models.sizes import warn_of_cost
 from tagline.settings import check_settings
-from tagline.training.algorithms import Settings, convergence_of, minimise, run_settings
+from tagline.training.algorithms import Settings, algorithm_for, convergence_of, run_settings
 from tagline.training.choices import ALGORITHMS, algorithm_of
 from tagline.training.run import Run
 from tagline.training.running.checkpoints import checksum
@@ -130,7 +130,7 @@ def fit_crf(
     **others: Any,
 ) -> None:
     """Learn the weights of a feature CRF; arguments as of `CRF.fit`."""
-    from tagline.models.crf.fitting import FittedCRF, Sentences, run_of, settings_for
+    from tagline.models.crf.fitting import FittedCRF, Sentences, run_of, settings_of
     from tagline.models.crf.held import HeldSentences
 
     check_settings(crf)
@@ -142,7 +142,7 @@ def fit_crf(
     with corpus.crf_lesson(crf, extraction) as lesson:
         if not crf.local:
             warn_of_cost(lesson.tokens, len(lesson.start.labels))
-        settings = settings_for(crf, lesson.sentences, lesson.sentences, False, False)
+        settings = settings_of(crf)
         held = None
         if has_dev:
             dev = Sentences(as_sentences(X_dev), y_dev, as_sentences(edges_dev))
@@ -151,7 +151,8 @@ def fit_crf(
         with run.opened(lambda: _facts(crf, settings, corpus, lesson, held)):
             start = np.asarray(lesson.start.weights)
             convergence = convergence_of(settings.algorithm, crf.tolerance)
-            trained = minimise(lesson.likelihood, start, settings, run, convergence)
+            algorithm = algorithm_for(lesson.likelihood, start, settings, run.max_iterations, convergence)
+            trained = run.finish(algorithm)
     notes = () if extraction.template is None else extraction.template.notes
     training = TrainingFacts(
         lesson.sentences,

@@ -1,12 +1,11 @@
-"""How each algorithm of `choices` is run: one table.
+"""How each algorithm of `choices` is run.
 
-A model hands over which weights there are, the labelled sentences and its settings; `train` makes the likelihood and
-`minimise` runs the algorithm with its own settings and those of the objective that it knows.
+A model hands over which weights there are, the labelled sentences and its settings; `train` makes the likelihood, and
+`algorithm_for` what the run follows, with its own settings and those of the objective that it knows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,19 +16,19 @@ from numpy.typing import ArrayLike
 from tagline.features.attributes import Features
 from tagline.features.weights import Structure
 from tagline.readers.rules import Rules
-from tagline.training.auto import auto, stochastic_passes
-from tagline.training.choices import AlgorithmSettings, Auto
-from tagline.training.gradient_descent import gd
-from tagline.training.iteration import Convergence
-from tagline.training.iterative_scaling import iis
-from tagline.training.lbfgs import lbfgs
+from tagline.training.auto import BothPasses, stochastic_passes
+from tagline.training.choices import IIS, LBFGS, OWLQN, SGD, AlgorithmSettings, Auto, GradientDescent
+from tagline.training.gradient_descent import GradientWalk
+from tagline.training.iteration import Algorithm, Convergence
+from tagline.training.iterative_scaling import ScalingPasses
+from tagline.training.lbfgs import LBFGSWalk
 from tagline.training.likelihood import Likelihood, Targets
-from tagline.training.online.arow import arow
-from tagline.training.online.averaged_perceptron import ap
-from tagline.training.online.passive_aggressive import pa
-from tagline.training.owlqn import owlqn
+from tagline.training.objective import as_weights
+from tagline.training.online.learner import OnlinePasses
+from tagline.training.owlqn import OWLQNWalk
 from tagline.training.run import Run, Trained
-from tagline.training.stochastic_descent import sgd
+from tagline.training.scaling_sums import SentenceSums
+from tagline.training.stochastic_descent import StochasticPasses
 from tagline.types import Float64Array
 
 SMALL = 5_000  # tokens up to which training is done in float64
@@ -56,25 +55,6 @@ class Settings:
     local: bool = False
 
 
-def _lbfgs_or_owlqn(likelihood: Likelihood, start: ArrayLike, *, c1: float, **arguments: Any) -> Trained:
-    return owlqn(likelihood, start, c1=c1, **arguments) if c1 > 0 else lbfgs(likelihood, start, **arguments)
-
-
-_EXACT = ("auto", "lbfgs", "owlqn")  # those that must know how exact the objective is
-_SEEDED = ("auto", "sgd", "ap", "pa", "arow")
-_RUNS: Mapping[str, Callable[..., Trained]] = {
-    "auto": auto,
-    "lbfgs": _lbfgs_or_owlqn,
-    "owlqn": owlqn,
-    "sgd": sgd,
-    "gd": gd,
-    "iis": iis,
-    "ap": ap,
-    "pa": pa,
-    "arow": arow,
-}
-
-
 def train(
     structure: Structure,
     features: Features,
@@ -89,7 +69,7 @@ def train(
     """Find weights ``[structure.size]`` from `start` on; with a scratch folder, sentences are read from there."""
     precision = precision_of(settings, features.num_tokens)
     likelihood = Likelihood(structure, features, targets, rules, precision, scratch, settings.local)
-    return minimise(likelihood, start, settings, run, convergence)
+    return run.finish(algorithm_for(likelihood, start, settings, run.max_iterations, convergence))
 
 
 def precision_of(settings: Settings, tokens: int) -> str:
@@ -98,32 +78,48 @@ def precision_of(settings: Settings, tokens: int) -> str:
     return "float64" if small or settings.precision == "float64" else "float32"
 
 
-def minimise(
-    likelihood: Any, start: Float64Array, settings: Settings, run: Run, convergence: Convergence | None = None
-) -> Trained:
-    """Run the algorithm of the settings on a likelihood, or on what stands for one.
+def algorithm_for(
+    likelihood: Any,
+    start: ArrayLike,
+    settings: Settings,
+    limit: int | None = None,
+    convergence: Convergence | None = None,
+) -> Algorithm:
+    """Return what a run follows: the algorithm of the settings on a likelihood, or on what stands for one.
 
     Arguments:
+        start: ``[size]``, not changed.
+        limit: of passes, which `auto` deals out to its two stages.
         convergence: when it has arrived, for algorithms that can tell; as the algorithm says where it is left out.
     """
-    algorithm = settings.algorithm
-    arguments = {name: value for name, value in algorithm.settings.items() if name not in STOPPING}
-    if arguments.get("passes", ...) is None:
-        del arguments["passes"]  # each has its own number
-    arguments |= {name: float(getattr(settings, name)) for name in algorithm.penalties}  # NumPy's integers have an end
-    if algorithm.settles:
-        arguments["convergence"] = convergence or convergence_of(algorithm)
-    if algorithm.name in _SEEDED:
-        arguments["seed"] = settings.seed
-    if algorithm.name in _EXACT and likelihood.precision == "float64":
-        arguments |= {"dtype": np.float64, "noise": 1e-13}
-    return _RUNS[algorithm.name](likelihood, start, run=run, **arguments)
+    how, start = settings.algorithm, as_weights("start", start)
+    c1, c2 = float(settings.c1), float(settings.c2)  # NumPy's integers have an end
+    convergence = convergence or convergence_of(how)
+    exact: dict[str, Any] = {"dtype": np.float64, "noise": 1e-13} if likelihood.precision == "float64" else {}
+    match how:
+        case Auto():
+            passes = stochastic_passes(how.passes, limit)
+            exact |= {"memory": how.memory, "convergence": convergence}
+            return BothPasses(likelihood, start, c1=c1, c2=c2, passes=passes, seed=settings.seed, **exact)
+        case LBFGS():
+            kind = OWLQNWalk if c1 > 0 or isinstance(how, OWLQN) else LBFGSWalk
+            exact |= {"memory": how.memory, "max_linesearch": how.max_linesearch}
+            return kind(likelihood, start, (c1, c2), convergence=convergence, **exact)
+        case SGD():
+            rates: dict[str, Any] = {"rate": how.rate, "batch": how.batch, "averaged": how.averaged}
+            return StochasticPasses(likelihood, start, c1=c1, c2=c2, passes=how.passes, seed=settings.seed, **rates)
+        case IIS():
+            return ScalingPasses(SentenceSums(likelihood), start, c2, convergence)
+        case GradientDescent():
+            return GradientWalk(likelihood, start, (c1, c2), convergence=convergence)
+        case _:  # those that learn from mistakes; what else they know is a matter of their rules
+            own = {name: value for name, value in how.settings.items() if name not in STOPPING}
+            return OnlinePasses(likelihood, start, how.name, seed=settings.seed, convergence=convergence, **own)
 
 
-def convergence_of(algorithm: AlgorithmSettings, tolerance: float | None = None, settles: bool = True) -> Convergence:
+def convergence_of(algorithm: AlgorithmSettings, tolerance: float | None = None) -> Convergence:
     """Return when an algorithm has converged: by its own rule, or where a tolerance is proven; never without either."""
-    known = algorithm.settings
-    own = settles and tolerance is None
+    known, own = algorithm.settings, tolerance is None
     return Convergence(
         known.get("epsilon", 0.0) * own, known.get("period", 0), known.get("delta", 0.0) * own, tolerance
     )

@@ -13,16 +13,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
 
-from tagline.training.iteration import Algorithm, Convergence, Step
+from tagline.training.iteration import Algorithm, Step
 from tagline.training.lbfgs import LBFGSWalk
 from tagline.training.likelihood import Likelihood
-from tagline.training.objective import as_weights
 from tagline.training.owlqn import OWLQNWalk
-from tagline.training.run import Run, Trained
+from tagline.training.run import Trained
 from tagline.training.running.checkpoints import State
-from tagline.training.stochastic_descent import StochasticPasses, assessed
+from tagline.training.stochastic_descent import StochasticPasses
 from tagline.training.walk import Walk
 from tagline.types import Float64Array
 
@@ -38,32 +36,13 @@ def stochastic_passes(passes: int | None, limit: int | None) -> int:
     return passes if limit is None else min(passes, limit // 2)
 
 
-def auto(
-    likelihood: Likelihood,
-    start: ArrayLike,
-    *,
-    c1: float = 0.0,
-    c2: float = 1.0,
-    memory: int = 10,
-    passes: int = STOCHASTIC_PASSES,
-    seed: int = 0,
-    dtype: DTypeLike = np.float32,
-    noise: float = 1e-5,
-    convergence: Convergence | None = None,
-    run: Run | None = None,
-) -> Trained:
-    """Minimise the likelihood + c1·|w|₁ + c2·|w|²; arguments as of `sgd` and `lbfgs`."""
-    run = run or Run()
-    settings: dict[str, Any] = {"memory": memory, "dtype": dtype, "noise": noise, "convergence": convergence}
-    passes = stochastic_passes(passes, run.max_iterations)
-    both = BothPasses(likelihood, as_weights("start", start), c1, c2, passes, seed, settings)
-    trained = run.finish(both)
-    # Sentences that other processes hold are not asked once more.
-    return assessed(likelihood, run, c1, c2) if isinstance(both.now, StochasticPasses) else trained
-
-
 class BothPasses(Algorithm):
-    """Stochastic passes, then quasi-Newton ones; their numbers go on.
+    """Minimises the likelihood + c1·|w|₁ + c2·|w|²: stochastic passes, then quasi-Newton ones; their numbers go on.
+
+    Arguments:
+        passes: stochastic ones.
+        seed: of the order of the sentences in these.
+        settings: of the quasi-Newton method, as of `Walk`.
 
     Attributes:
         now: the algorithm that is under way.
@@ -75,11 +54,12 @@ class BothPasses(Algorithm):
         self,
         likelihood: Likelihood,
         start: Float64Array,
-        c1: float,
-        c2: float,
-        passes: int,
-        seed: int,
-        settings: dict[str, Any],
+        *,
+        c1: float = 0.0,
+        c2: float = 1.0,
+        passes: int = STOCHASTIC_PASSES,
+        seed: int = 0,
+        **settings: Any,
     ) -> None:
         self.likelihood, self.c1, self.c2, self.settings = likelihood, c1, c2, settings
         self.weights, self.passes = start, passes
@@ -107,6 +87,9 @@ class BothPasses(Algorithm):
             self.weights, self.reason = step.weights, self.now.reason
             yield replace(step, number=self.passes + step.number)
         self.reason = self.now.reason
+
+    def assessed(self, end: Trained) -> Trained:
+        return self.now.assessed(end)
 
     def state(self) -> State:
         return State({"is_stochastic": not isinstance(self.now, Walk)}).joined("now", self.now.state())

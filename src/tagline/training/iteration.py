@@ -12,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from tagline.errors import StorageError
 from tagline.messages import message
 from tagline.training.certificate import relative_gap
 from tagline.training.running.checkpoints import DAMAGED, State, is_sized
+
+if TYPE_CHECKING:
+    from tagline.training.run import Trained
 
 _SHOWN: dict[str, Callable[[Any], str]] = {
     "gradient_norm": lambda x: message("gradient {:.2e}", x),
@@ -201,6 +204,10 @@ class Algorithm(ABC):
     @abstractmethod
     def load_state(self, state: State) -> None:
         """Go back to where `state` was called."""
+
+    def assessed(self, end: Trained) -> Trained:
+        """Return what a run ended with, with what was not known of it before."""
+        return end
 
     def passes_in(self, state: State) -> int | None:
         """Return how many passes a state is after, where it says so; a history has as many."""

@@ -170,7 +170,10 @@ class Run:
         """Follow an algorithm to its end, and return what it ends with."""
         for _ in self.follow(algorithm):
             pass
-        return self.trained
+        end = self.trained
+        if (exact := algorithm.assessed(end)) is not end:
+            self.conclude(exact)
+        return exact
 
     def follow(self, algorithm: Algorithm) -> Iterator[Step]:
         """Yield what each pass reaches until it is time to stop; `trained` is what it ends with.

@@ -21,64 +21,15 @@ from tagline.training.certificate import certifies, gap_at
 from tagline.training.iteration import Algorithm, Step
 from tagline.training.likelihood import Likelihood
 from tagline.training.objective import Penalty, as_weights
-from tagline.training.run import Run, Trained
+from tagline.training.run import Trained
 from tagline.training.running.checkpoints import State, restored_generator
 from tagline.types import Float64Array
 
 SNAPSHOTS = 4  # of the weights, a pass, for their average
 SAMPLE = 1000  # sentences on which the first step size is tried out
 TRIALS = 8
+PASSES = 50
 UNPENALISED = 0.01  # stands for c1 + c2 in the step sizes where there is no penalty: they must decay all the same
-
-
-def sgd(
-    likelihood: Likelihood,
-    start: ArrayLike,
-    *,
-    c1: float = 0.0,
-    c2: float = 0.0,
-    rate: float | None = None,
-    batch: int = 4,
-    passes: int = 50,
-    averaged: float = 0.5,
-    seed: int = 0,
-    run: Run | None = None,
-) -> Trained:
-    """Minimise the likelihood + c1·|w|₁ + c2·|w|² approximately.
-
-    Arguments:
-        likelihood: of the labelled sentences.
-        start: ``[size]``, not changed.
-        c1, c2: penalties of the whole objective.
-        rate: η_0; found on a sample where left out.
-        batch: sentences a step, 1 to 4.
-        passes: over the sentences, at most; the step sizes do not depend on it.
-        averaged: the share of the passes, the last ones, over which the weights are averaged; 0 for none.
-        seed: of the order of the sentences, which differs from pass to pass.
-        run: when to stop and whom to tell. The objective of a pass is the sum of the losses, each before its step,
-            which is too noisy to say when the weights have converged. The objective of the result is exact, and so is
-            its gap to the optimum.
-    """
-    passed = StochasticPasses(
-        likelihood, start, c1=c1, c2=c2, rate=rate, batch=batch, passes=passes, averaged=averaged, seed=seed
-    )
-    run = run or Run()
-    run.finish(passed)
-    return assessed(likelihood, run, c1, c2)
-
-
-def assessed(likelihood: Likelihood, run: Run, c1: float, c2: float) -> Trained:
-    """End a run with the exact objective of its weights, and its gap to the optimum."""
-    trained = run.trained
-    try:
-        value, gradient = likelihood(trained.weights)
-    except KeyboardInterrupt:  # the weights are complete; only their objective is not known
-        run.conclude(replace(trained, objective=float("nan"), reason="interrupted", gap=None))
-        return run.trained
-    penalty, end = Penalty.of(c1, c2, len(trained.weights)), trained.weights
-    gap = gap_at(penalty, end, gradient + 2 * c2 * end) if certifies(likelihood, penalty) else None
-    run.conclude(replace(trained, objective=value + penalty.value(end), gap=gap))
-    return run.trained
 
 
 def best_rate(reached: Callable[[float], float]) -> float:
@@ -97,13 +48,22 @@ def best_rate(reached: Callable[[float], float]) -> float:
 
 
 class StochasticPasses(Algorithm):
-    """The core's descent, the order of the sentences and the average.
+    """Minimises the likelihood + c1·|w|₁ + c2·|w|² approximately, by the core's descent.
+
+    The objective of a pass is the sum of the losses, each before its step, which is too noisy to say when the weights
+    have converged. That of the end is exact where the run `finish`es it, and so is its gap to the optimum.
 
     Arguments:
+        likelihood: of the labelled sentences.
+        start: ``[size]``, not changed.
+        c1, c2: penalties of the whole objective.
+        rate: η_0; found on a sample where left out.
+        batch: sentences a step, 1 to 4.
+        passes: over the sentences, at most, `PASSES` if left out; without `cooled`, step sizes do not depend on it.
+        averaged: the share of the passes, the last ones, over which the weights are averaged; 0 for none.
         cooled: the share of the passes, the last ones, in which step sizes also fall evenly to 0. Their noise dies away
             with them, so the last weights need no average.
-
-    The others are those of `sgd`.
+        seed: of the order of the sentences, which differs from pass to pass.
 
     Attributes:
         passed: passes that are done.
@@ -116,11 +76,11 @@ class StochasticPasses(Algorithm):
         likelihood: Likelihood,
         start: ArrayLike,
         *,
-        c1: float,
-        c2: float,
+        c1: float = 0.0,
+        c2: float = 0.0,
         rate: float | None = None,
         batch: int = 4,
-        passes: int = 50,
+        passes: int | None = None,
         averaged: float = 0.5,
         cooled: float = 0.0,
         seed: int = 0,
@@ -130,12 +90,12 @@ class StochasticPasses(Algorithm):
         if rate is not None and not rate > 0:
             raise InputError("rate: expected a positive number, got {}", rate)
         self.weights, self.rate, self.batch = as_weights("start", start), rate, batch
-        self.passes, self.averaged, self.cooled = passes, averaged, cooled
+        self.passes, self.averaged, self.cooled = PASSES if passes is None else passes, averaged, cooled
         core = compiled.require()
         kind = core.Descent32 if likelihood.precision == "float32" else core.Descent64
         self.descent: Any = kind(likelihood.core, c1, c2)
         self.descent.set(self.weights)
-        self.B = likelihood.num_sentences
+        self.likelihood, self.c2, self.B = likelihood, c2, likelihood.num_sentences
         self.decay = 2 * (c1 + c2 or UNPENALISED) / max(self.B, 1)
         self.random = np.random.default_rng(seed)
         self.penalty = Penalty.of(c1, c2, likelihood.size)
@@ -183,6 +143,16 @@ class StochasticPasses(Algorithm):
         self.descent.set(start)
         self.descent.seen = 0
         return best
+
+    def assessed(self, end: Trained) -> Trained:
+        weights, penalty = end.weights, self.penalty
+        try:
+            value, gradient = self.likelihood(weights)
+        except KeyboardInterrupt:  # the weights are complete; only their objective is not known
+            return replace(end, objective=float("nan"), reason="interrupted", gap=None)
+        proven = certifies(self.likelihood, penalty)
+        gap = gap_at(penalty, weights, gradient + 2 * self.c2 * weights) if proven else None
+        return replace(end, objective=value + penalty.value(weights), gap=gap)
 
     def state(self) -> State:
         values, scale = self.descent.keep()

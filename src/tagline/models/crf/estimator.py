@@ -70,12 +70,6 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
         "_questions",
         "_pruner",
     )
-    _TRAINED: ClassVar[Sequence[str]] = (
-        *("features", "dictionary", "clusters", "vectors", "hash_bits", "scheme"),
-        *("order", "prune", "stages", "mentions", "algorithm", "c1", "c2", "label_weights"),
-        *("min_frequency", "min_feature_frequency", "all_possible_states", "all_possible_transitions"),
-        "start_end",
-    )
     local: ClassVar[bool] = False  # whether training normalises each token by itself, given the label before
     chained: ClassVar[bool] = True  # whether a label depends on the label before
     training_log_: Sequence[Step]

@@ -138,8 +138,11 @@ def fit_crf(
 
     # The descent.
     seen = features.num_sentences + (crf.training_.sentences if increment and before is not None else 0)
-    settings = settings_for(crf, features.num_sentences, seen, before is not None, increment)
-    settings = settings if staged is None else replace(settings, seed=staged.seed)
+    settings = settings_of(crf, warm=before is not None)
+    if increment:
+        settings = stretch_of(settings, features.num_sentences, seen)
+    if staged is not None:
+        settings = replace(settings, seed=staged.seed)
     run.dev = None if held is None else held.score
     pruned: tuple[str, ...] = ()
     facts = partial(_facts, crf, settings, start, features, targets, held)
@@ -153,10 +156,7 @@ def fit_crf(
             run.conclude(Trained(start.weights, float("nan"), "interrupted", ()))
         else:
             problem = (start.structure, features, targets, rules, np.asarray(start.weights, np.float64))
-            # One stretch more of a descent ends by its passes alone.
-            tolerance = None if increment else crf.tolerance
-            convergence = convergence_of(settings.algorithm, tolerance, settles=not increment)
-            train(*problem, settings, run, convergence, scratch)
+            train(*problem, settings, run, convergence_of(settings.algorithm, crf.tolerance), scratch)
     trained = run.trained
 
     template = extraction.template
@@ -300,27 +300,26 @@ def _start(
     return Parameters(tuple(labels), lesson.scheme, structure, weights, numbered.states, numbered.edges)
 
 
-def precision_for(crf: CRF) -> str:
-    """Return the precision that the tolerance asks for: float32 proves no smaller gap."""
-    return "float64" if crf.tolerance is not None and crf.tolerance <= FINEST else "auto"
+def settings_of(crf: CRF, warm: bool = False) -> Settings:
+    """Return how to train as an estimator says; warm, from where its last fit ended."""
+    algorithm = algorithm_of(crf.algorithm)
+    if warm and isinstance(algorithm, Auto) and algorithm.passes is None:
+        algorithm = replace(algorithm, passes=0)  # stochastic passes would lead away from there
+    fine = crf.tolerance is not None and crf.tolerance <= FINEST
+    return Settings(algorithm, crf.c1, crf.c2, seed_of(crf.random_state), "float64" if fine else "auto", crf.local)
 
 
-def settings_for(crf: CRF, now: int, seen: int, warm: bool, increment: bool) -> Settings:
-    """How to train on `now` of the `seen` sentences: as the estimator says, or one stretch more of a descent.
+def stretch_of(settings: Settings, now: int, seen: int) -> Settings:
+    """Return how to train on `now` of the `seen` sentences: one stretch more of a stochastic descent over all of them.
 
-    A stretch goes on with the steps of a stochastic descent over all that was seen: η = η_0 / (1 + η_0·k·2·c2/B)
-    after k of B sentences. A step size that is tried out on a few sentences would fit them and nothing else.
+    It goes on with their steps, η = η_0 / (1 + η_0·k·2·c2/B) after k of B sentences. A step size that is tried out on a
+    few sentences would fit them and nothing else.
     """
-    algorithm, seed = algorithm_of(crf.algorithm), seed_of(crf.random_state)
-    if not increment:
-        if warm and isinstance(algorithm, Auto) and algorithm.passes is None:
-            algorithm = replace(algorithm, passes=0)  # stochastic passes would lead away from where the last fit ended
-        return Settings(algorithm, crf.c1, crf.c2, seed, precision_for(crf), crf.local)
-    first = RATE / (1 + RATE * 2 * crf.c2 * (seen - now) / seen)
+    algorithm, share = settings.algorithm, now / seen
+    first = RATE / (1 + RATE * 2 * settings.c2 * (seen - now) / seen)
     stretch = algorithm if isinstance(algorithm, SGD) else SGD(passes=getattr(algorithm, "passes", None))
     stretch = replace(stretch, passes=stretch.passes or 1, rate=first if stretch.rate is None else stretch.rate)
-    share = now / seen
-    return Settings(stretch, share * crf.c1, share * crf.c2, seed, local=crf.local)
+    return replace(settings, algorithm=stretch, c1=share * settings.c1, c2=share * settings.c2, precision="auto")
 
 
 def _facts(
@@ -348,25 +347,20 @@ def _facts(
     }
 
 
-def budget_of(crf: Any) -> Budget:
-    """Return when training stops at the latest, and by tolerance."""
-    algorithm = algorithm_of(crf.algorithm)
-    passes = None if isinstance(algorithm, Auto) else getattr(algorithm, "passes", None)  # no other passes follow
-    limits = [limit for limit in (crf.max_iterations, passes) if limit is not None]
-    how = convergence_of(algorithm)
-    tolerance = getattr(crf, "tolerance", None)  # a semi-CRF has none
-    period = how.period if tolerance is None else 0
-    return Budget(min(limits, default=None), crf.max_seconds, period, how.delta, tolerance)
-
-
 def run_of(crf: Any, *, increment: bool = False, **files: Any) -> Run:
     """Return what happens around a training; arguments as of `Run`."""
+    algorithm = algorithm_of(crf.algorithm)
+    known = algorithm.settings
+    passes = None if isinstance(algorithm, Auto) else known.get("passes")  # no other passes follow
+    limits = [limit for limit in (crf.max_iterations, passes) if limit is not None]
+    tolerance = getattr(crf, "tolerance", None)  # a semi-CRF has none
+    period = known.get("period", 0) if tolerance is None else 0
     return Run(
         max_iterations=crf.max_iterations,
         max_seconds=crf.max_seconds,
         patience=None if increment else crf.patience,
         callbacks=crf.callbacks,
         verbose=crf.verbose,
-        budget=budget_of(crf),
+        budget=Budget(min(limits, default=None), crf.max_seconds, period, known.get("delta", 0.0), tolerance),
         **files,
     )

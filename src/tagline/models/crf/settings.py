@@ -95,7 +95,8 @@ class CRFSettings(Settings):
         "Way",
         Setting(
             'A template (`Template`, the name of a ready-made set such as "english_ner", a path, or a text), a '
-            "function sentence → features of each token, or None where X holds dicts or lists of strings already."
+            "function sentence → features of each token, or None where X holds dicts or lists of strings already.",
+            trained=True,
         ),
     ] = field(default=None, kw_only=False)
     algorithm: AlgorithmChoice = "auto"
@@ -110,15 +111,16 @@ class CRFSettings(Settings):
             "Leave out an attribute with a label, or a label pair, that is rarer; CRFsuite's feature.minfreq.",
             least=0,
             panel=MODEL,
+            trained=True,
         ),
     ] = 0
     all_possible_states: Annotated[
-        bool, Setting("Weights for attributes with labels never seen together.", panel=MODEL)
+        bool, Setting("Weights for attributes with labels never seen together.", panel=MODEL, trained=True)
     ] = False
-    all_possible_transitions: Annotated[bool, Setting("Weights for label pairs that were never seen.", panel=MODEL)] = (
-        False
-    )
-    start_end: Annotated[bool, Setting("Weights for the first and the last label.", panel=MODEL)] = False
+    all_possible_transitions: Annotated[
+        bool, Setting("Weights for label pairs that were never seen.", panel=MODEL, trained=True)
+    ] = False
+    start_end: Annotated[bool, Setting("Weights for the first and the last label.", panel=MODEL, trained=True)] = False
     label_weights: LabelWeights = None
     hash_bits: Annotated[
         int | None,
@@ -127,9 +129,12 @@ class CRFSettings(Settings):
             least=1,
             most="tagline.features.expansion:MOST_HASH_BITS",
             panel=MODEL,
+            trained=True,
         ),
     ] = None
-    dictionary: Annotated["Dictionary | None", Setting("Phrases and their types, used as their priority says.")] = None
+    dictionary: Annotated[
+        "Dictionary | None", Setting("Phrases and their types, used as their priority says.", trained=True)
+    ] = None
     clusters: Annotated[
         Any,
         Setting(
@@ -137,6 +142,7 @@ class CRFSettings(Settings):
             parse=read_files,
             file=READ,
             panel=MODEL,
+            trained=True,
         ),
     ] = None
     vectors: Annotated[
@@ -145,6 +151,7 @@ class CRFSettings(Settings):
             "Word vectors as features: GloVe, word2vec or fastText as text, .gz or not.",
             file=READ,
             panel=MODEL,
+            trained=True,
         ),
     ] = None
     order: Annotated[
@@ -154,6 +161,7 @@ class CRFSettings(Settings):
             least=1,
             most=2,
             panel=MODEL,
+            trained=True,
         ),
     ] = 1
     prune: Annotated[
@@ -164,6 +172,7 @@ class CRFSettings(Settings):
             least=0,
             most="tagline.models.crf.file:MOST_PRUNED",
             panel=MODEL,
+            trained=True,
         ),
     ] = None
     stages: Annotated[
@@ -173,6 +182,7 @@ class CRFSettings(Settings):
             least=1,
             most=2,
             panel=MODEL,
+            trained=True,
         ),
     ] = 1
     mentions: Annotated[
@@ -182,6 +192,7 @@ class CRFSettings(Settings):
             least=0,
             most="tagline.features.templates.word_functions:MOST_MENTIONS",
             panel=MODEL,
+            trained=True,
         ),
     ] = 0
     max_iterations: MaxIterations = None

@@ -65,10 +65,6 @@ class HMM(HMMSettings, HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # typ
 
     kind: ClassVar[str] = "hmm"
     _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_")
-    _TRAINED: ClassVar[Sequence[str]] = (
-        *("n_states", "emission", "algorithm", "smoothing", "k", "covariance", "n_components", "topology", "scheme"),
-        *("start_prior", "transition_prior", "emission_prior", "min_variance", "emission_options", "frozen", "tied"),
-    )
     parameters_: HMMParameters
     training_: TrainingFacts
     training_log_: list[Step]

@@ -43,6 +43,7 @@ class HMMSettings(Settings):
             flags=("--states",),
             says_default=True,
             panel=SERIES,
+            trained=True,
         ),
     ] = field(default=None, kw_only=False)
     emission: Annotated[
@@ -54,9 +55,12 @@ class HMMSettings(Settings):
             choices="tagline.models.hmm.emissions:FAMILIES",
             says_default=True,
             panel=SERIES,
+            trained=True,
         ),
     ] = "categorical"
-    algorithm: Annotated[str, Setting("em, or viterbi to learn from the best path alone.", choices=ALGORITHMS)] = "em"
+    algorithm: Annotated[
+        str, Setting("em, or viterbi to learn from the best path alone.", choices=ALGORITHMS, trained=True)
+    ] = "em"
     smoothing: Annotated[
         str,
         Setting(
@@ -64,6 +68,7 @@ class HMMSettings(Settings):
             choices="tagline.models.hmm.smoothing:SMOOTHING",
             panel=MODEL,
             tune=["add-k", "witten-bell"],
+            trained=True,
         ),
     ] = "add-k"
     k: Annotated[
@@ -74,6 +79,7 @@ class HMMSettings(Settings):
             flags=("--add-k",),
             panel=MODEL,
             tune={"low": 0.01, "high": 2.0, "log": True},
+            trained=True,
         ),
     ] = 0.1
     covariance: Annotated[
@@ -83,6 +89,7 @@ class HMMSettings(Settings):
             choices="tagline.models.hmm.emissions:COVARIANCES",
             says_default=True,
             panel=SERIES,
+            trained=True,
         ),
     ] = "diag"
     n_components: Annotated[
@@ -93,32 +100,42 @@ class HMMSettings(Settings):
             most="tagline.models.sizes:MOST_LABELS",
             says_default=True,
             panel=SERIES,
+            trained=True,
         ),
     ] = 1
     topology: Annotated[
         "str | ArrayLike",
-        Setting('"full", "left-to-right", "cyclic", or booleans ``[K, K]``; what is forbidden stays at 0.'),
+        Setting(
+            '"full", "left-to-right", "cyclic", or booleans ``[K, K]``; what is forbidden stays at 0.', trained=True
+        ),
     ] = "full"
     scheme: Scheme = "auto"
     on_illegal: OnIllegal = "repair"
     start_prior: Annotated[
-        "ArrayLike", Setting("Dirichlet parameters of 1 (no prior) or more.", check=f"{HERE}:check_vector_prior")
+        "ArrayLike",
+        Setting("Dirichlet parameters of 1 (no prior) or more.", check=f"{HERE}:check_vector_prior", trained=True),
     ] = 1.0
     transition_prior: Annotated[
-        "ArrayLike", Setting("The same of transitions.", check=f"{HERE}:check_matrix_prior")
+        "ArrayLike", Setting("The same of transitions.", check=f"{HERE}:check_matrix_prior", trained=True)
     ] = 1.0
-    emission_prior: Annotated["ArrayLike", Setting("The same of what is emitted.")] = 1.0
-    min_variance: Annotated["ArrayLike | None", Setting("The floor of variances.")] = None
+    emission_prior: Annotated["ArrayLike", Setting("The same of what is emitted.", trained=True)] = 1.0
+    min_variance: Annotated["ArrayLike | None", Setting("The floor of variances.", trained=True)] = None
     emission_options: Annotated[
         dict[str, Any] | None,
-        Setting("Further arguments of the emission family, by name.", check="tagline.checks:check_mapping"),
+        Setting(
+            "Further arguments of the emission family, by name.", check="tagline.checks:check_mapping", trained=True
+        ),
     ] = None
     frozen: Annotated[
         Sequence[str],
-        Setting('Parameters that `fit` leaves as they are: "start", "transitions", or names of the emission family.'),
+        Setting(
+            'Parameters that `fit` leaves as they are: "start", "transitions", or names of the emission family.',
+            trained=True,
+        ),
     ] = ()
     tied: Annotated[
-        Sequence[int] | None, Setting("The group of each state, ``[K]``; states of a group share what they emit.")
+        Sequence[int] | None,
+        Setting("The group of each state, ``[K]``; states of a group share what they emit.", trained=True),
     ] = None
     n_init: Annotated[
         int,

@@ -99,10 +99,6 @@ class BiLSTMCRF(BiLSTMSettings, NeuralTagger):
     """
 
     kind: ClassVar[str] = "bilstm"
-    _TRAINED: ClassVar[Sequence[str]] = (
-        *("embeddings", "word_dim", "min_frequency", "characters", "char_dim", "char_size", "case_dim", "bigram_dim"),
-        *("hidden", "layers", "head", "scheme", "label_weights"),
-    )
 
     def known_tokens(self) -> list[str]:
         """The words that the network has vectors for: in lower case, and with 0 for digits."""

@@ -134,9 +134,6 @@ class TransformerCRF(TransformerSettings, FolderModel, NeuralTagger):
     """
 
     kind: ClassVar[str] = "transformer"
-    _TRAINED: ClassVar[Sequence[str]] = (
-        *("encoder", "pooling", "max_length", "stride", "head", "scheme", "label_weights"),
-    )
 
     def known_tokens(self) -> list[str]:
         """The pieces that the encoder has vectors for."""

@@ -71,10 +71,6 @@ class SemiCRF(SemiCRFSettings, StoredModel, ChainModel, BaseEstimator):  # type:
     explains: ClassVar[bool] = True
     finds_spans: ClassVar[bool] = True
     _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_", "_extraction")
-    _TRAINED: ClassVar[Sequence[str]] = (
-        *("features", "segment_features", "max_length", "scheme", "c1", "c2", "label_weights"),
-        *("min_frequency", "min_segment_frequency"),
-    )
     _questions: type[Questions] = SegmentQuestions
     parameters_: Parameters
     training_log_: Sequence[Step]

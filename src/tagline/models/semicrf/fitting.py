@@ -33,10 +33,10 @@ from tagline.readers.rules import legal
 from tagline.training.algorithms import convergence_of
 from tagline.training.choices import algorithm_of
 from tagline.training.iteration import Step
-from tagline.training.lbfgs import lbfgs
+from tagline.training.lbfgs import LBFGSWalk
 from tagline.training.likelihood import Likelihood
 from tagline.training.likelihood import Targets as CRFTargets
-from tagline.training.owlqn import owlqn
+from tagline.training.owlqn import OWLQNWalk
 from tagline.training.run import Run
 from tagline.training.running.checkpoints import checksum
 from tagline.training.stochastic_descent import StochasticPasses
@@ -114,9 +114,11 @@ def fit_semicrf(
     with run.opened(partial(_facts, model, data, start, numbered, targets, weights)):
         begin = _begin(model, data, weights, targets, begins)
         algorithm = algorithm_of(model.algorithm)
-        how: dict[str, Any] = {"c2": c2, "memory": int(algorithm.settings["memory"]), "diagonal": diagonal, "run": run}
-        how["convergence"] = convergence_of(algorithm)
-        trained = owlqn(likelihood, begin, c1=c1, **how) if c1 > 0 else lbfgs(likelihood, begin, **how)
+        memory, convergence = int(algorithm.settings["memory"]), convergence_of(algorithm)
+        kind = OWLQNWalk if c1 > 0 else LBFGSWalk
+        trained = run.finish(
+            kind(likelihood, begin, (c1, c2), memory=memory, diagonal=diagonal, convergence=convergence)
+        )
 
     notes = (*(extraction.template.notes if extraction.template else ()), *data.lesson.notes, *cut)
     passes, sentences = len(trained.history), data.features.num_sentences
@@ -167,10 +169,10 @@ def _begin(model: SemiCRF, data: _Data, weights: Weights, targets: Targets, begi
     seed = seed_of(model.random_state)
     passes = algorithm_of(model.algorithm).settings["passes"]
     passes = STOCHASTIC_PASSES if passes is None else passes
-    passed = StochasticPasses(
-        likelihood, np.zeros(structure.size), c1=0.0, c2=float(model.c2), passes=passes, seed=seed
-    )
-    trained = Run().finish(passed)
+    descent = StochasticPasses(likelihood, np.zeros(structure.size), c2=float(model.c2), passes=passes, seed=seed)
+    for _ in (run := Run()).follow(descent):  # whose objective nobody asks for
+        pass
+    trained = run.trained
     begin = weights.tables(np.zeros(weights.size))
     places = np.repeat(np.arange(len(data.states)), np.diff(structure.state_offsets)) * K + structure.state_labels
     begin.states.ravel()[places] = trained.weights[structure.parts["states"]]

@@ -48,7 +48,8 @@ class SemiCRFSettings(Settings):
         "Way",
         Setting(
             "Of tokens, crossed with tags: a template, the name of a ready-made set, or a function sentence → features "
-            "of each token."
+            "of each token.",
+            trained=True,
         ),
     ] = field(default="english_ner", kw_only=False)
     segment_features: Annotated[
@@ -58,6 +59,7 @@ class SemiCRFSettings(Settings):
             'label in other training sentences), "string", "shape", "before", "after", "first", "last" (words beside '
             "it, its first and its last one).",
             check="tagline.models.semicrf.attributes:check_kinds",
+            trained=True,
         ),
     ] = KINDS
     algorithm: AlgorithmChoice = "auto"
@@ -68,6 +70,7 @@ class SemiCRFSettings(Settings):
             least=1,
             most=MOST_TOKENS,
             panel=MODEL,
+            trained=True,
         ),
     ] = None
     c1: C1 = 0.0
@@ -76,7 +79,7 @@ class SemiCRFSettings(Settings):
     on_illegal: OnIllegal = "repair"
     min_frequency: MinFrequency = 0
     min_segment_frequency: Annotated[
-        float, Setting("Attributes of segments that fewer training segments have are left out.", least=0)
+        float, Setting("Attributes of segments that fewer training segments have are left out.", least=0, trained=True)
     ] = 1
     label_weights: LabelWeights = None
     dictionary: Annotated[

@@ -93,7 +93,6 @@ class TrigramTagger(TrigramSettings, StoredModel, ChainModel, BaseEstimator):  #
     explains: ClassVar[bool] = True
     finds_spans: ClassVar[bool] = False
     _LEARNED: ClassVar[tuple[str, ...]] = ("parameters_", "training_")
-    _TRAINED: ClassVar[Sequence[str]] = ("capitals", "rare", "longest_ending", "ratio")
     parameters_: TrigramParameters
     training_: TrainingFacts
     training_log_: ClassVar[tuple[()]] = ()

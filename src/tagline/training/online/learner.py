@@ -1,23 +1,29 @@
-"""What the online algorithms share: one sentence at a time, and weights that change where the best labelling is wrong.
+"""The online algorithms: one sentence at a time, and weights that change where the best labelling ŷ is wrong.
 
 A pass goes through the sentences in an order of its own; the core decodes and changes weights. No objective is
-minimised: the numbers that a pass reports are the summed losses of the sentences, each before its change.
+minimised: the numbers that a pass reports are the summed losses of the sentences, each before its change. With
+Δ = F(y, x) − F(ŷ, x):
+
+- ``ap``, the averaged perceptron (Collins 2002): w += Δ.
+- ``pa``, passive-aggressive (Crammer et al. 2006), the least change that puts the right labelling ahead by a margin:
+  w += τ Δ with the loss l = w·F(ŷ) − w·F(y) + √(wrong labels) and τ = l / |Δ|² (type 0), min(c, l / |Δ|²) (type 1,
+  PA-I) or l / (|Δ|² + 1 / (2 c)) (type 2, PA-II); the margin is 1 where it is not `error_sensitive`.
+- ``arow``, adaptive regularisation (Crammer et al. 2009; Mejer & Crammer 2010): each weight has a variance,
+  w += α Σ ⊙ Δ with α = l / (Δ·Σ Δ + γ), l = w·F(ŷ) − w·F(y) + wrong labels; then 1/Σ += Δ² / γ: a weight that has been
+  seen often moves little, and weights are not averaged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from tagline import compiled
 from tagline.errors import StorageError
 from tagline.training.iteration import Algorithm, Convergence, Step
 from tagline.training.likelihood import Likelihood
-from tagline.training.objective import as_weights
-from tagline.training.run import Run, Trained
 from tagline.training.running.checkpoints import DAMAGED, State, restored_generator
 from tagline.types import Float64Array
 
@@ -25,40 +31,18 @@ PASSES = 100
 LARGEST = 1e100  # weights of a checkpoint, whose sums are finite then
 
 
-def learn(
-    likelihood: Likelihood,
-    start: ArrayLike,
-    rule: str,
-    *,
-    passes: int | None = None,
-    averaged: bool = True,
-    seed: int = 0,
-    convergence: Convergence | None = None,
-    run: Run | None = None,
-    **settings: Any,
-) -> Trained:
-    """Run an online rule of the core: ``ap``, ``pa`` or ``arow``.
+class OnlinePasses(Algorithm):
+    """Runs an online rule of the core.
 
     Arguments:
         likelihood: the labelled sentences and which weights there are.
         start: ``[size]``, not changed.
-        passes: over the sentences, at most; it ends earlier when a pass finds no mistake.
+        rule: ``ap``, ``pa`` or ``arow``.
+        passes: over the sentences, at most, `PASSES` if left out; it ends earlier when a pass finds no mistake.
         averaged: return the average of the weights over all sentences seen rather than the last ones.
         seed: of the order of the sentences.
         convergence: when the losses have settled; never where it is left out.
-        run: when to stop all the same, and whom to tell.
         settings: of the rule.
-    """
-    passed = OnlinePasses(
-        *(likelihood, as_weights("start", start), rule, bool(averaged), seed, settings),
-        PASSES if passes is None else passes,
-        convergence or Convergence(epsilon=0, delta=0),
-    )
-    return (run or Run()).finish(passed)
-
-
-class OnlinePasses(Algorithm):
-    """The core's learner, the order of the sentences, and how far it is.
 
     Attributes:
         passed: passes that are done.
@@ -70,18 +54,20 @@ class OnlinePasses(Algorithm):
         likelihood: Likelihood,
         start: Float64Array,
         rule: str,
-        averaged: bool,
-        seed: int,
-        settings: Mapping[str, Any],
-        passes: int,
-        convergence: Convergence,
+        *,
+        passes: int | None = None,
+        averaged: bool = True,
+        seed: int = 0,
+        convergence: Convergence | None = None,
+        **settings: Any,
     ) -> None:
         core = compiled.require()
         kind = core.Online32 if likelihood.precision == "float32" else core.Online64
         self.core: Any = kind(likelihood.core, rule, **settings)
         self.core.set(start)
-        self.weights, self.passes, self.convergence = start, passes, convergence
-        self.B, self.size, self.averaged = likelihood.num_sentences, likelihood.size, averaged
+        self.weights, self.passes = start, PASSES if passes is None else passes
+        self.convergence = convergence or Convergence(epsilon=0, delta=0)
+        self.B, self.size, self.averaged = likelihood.num_sentences, likelihood.size, averaged and rule != "arow"
         self.random = np.random.default_rng(seed)
         self.passed, self.wrong = 0, -1
 
