@@ -196,16 +196,12 @@ def mistakes_of(pair: SpanPair, words: Column | None = None, examples: int = 5) 
     for number, kind in ((TYPE, "type"), (BOUNDARY, "boundary"), (BOTH, "both"), (ALONE, "missed")):
         first = np.flatnonzero(gold == number)[:examples]
         listed[kind] = tuple(_mistake(pair, kind, int(g), int(best_of_gold[g]), words) for g in first)
-    counts: list[dict[str, int]] = []
-    for classes, alone in ((gold, "missed"), (predicted, "spurious")):
-        names = ("correct", "type", "boundary", "both", alone)
-        counts.append(dict(zip(names, np.bincount(classes, minlength=len(names)).tolist(), strict=True)))
     first = np.flatnonzero(predicted == ALONE)[:examples]
     listed["spurious"] = tuple(_mistake(pair, "spurious", -1, int(p), words) for p in first)
     return Mistakes(
         pair.rule,
-        counts[0],
-        counts[1],
+        _by_kind(gold, "missed"),
+        _by_kind(predicted, "spurious"),
         _type_confusions(pair, of_gold[kinds == TYPE], of_predicted[kinds == TYPE]),
         listed,
     )
@@ -219,6 +215,11 @@ def _best(kinds: IntArray, mine: IntArray, theirs: IntArray, count: int) -> tupl
     chosen = np.flatnonzero(kinds == best[mine])[::-1]  # backwards: the first in the text is written last
     partner[mine[chosen]] = theirs[chosen]
     return best, partner
+
+
+def _by_kind(classes: IntArray, alone: str) -> dict[str, int]:
+    names = ("correct", "type", "boundary", "both", alone)
+    return dict(zip(names, np.bincount(classes, minlength=len(names)).tolist(), strict=True))
 
 
 def _type_confusions(pair: SpanPair, of_gold: IntArray, of_predicted: IntArray) -> tuple[tuple[str, str, int], ...]:

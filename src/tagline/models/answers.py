@@ -392,8 +392,7 @@ class ChainModel(TextModel, DescribedModel):
                 detected = detect(gold).scheme
                 name = None if detected is None else detected.name
             rule = None if name is None else f"conlleval:{name}"
-        words = labelled.source.tokens if labelled.source is not None else None
-        return evaluate(gold, predicted, rule, tokens=words, examples=examples, resamples=resamples)
+        return evaluate(gold, predicted, rule, tokens=labelled.source, examples=examples, resamples=resamples)
 
     def _beside(self, X: Any, y: Any, inputs: Mapping[str, Any]) -> tuple[LabelledTokens, list[list[str]]]:
         """The labels that should be there, and those that are predicted."""

@@ -109,8 +109,8 @@ def _model_of(file: ModelFile, options: Mapping[str, Any], role: str = "estimato
             CHECKPOINT,
         )
     owner = _class_of(file, "model", role)
-    taken = [option for option in signature(owner.from_file).parameters if option != "file"]
     for option in options:
+        taken = [parameter for parameter in signature(owner.from_file).parameters if parameter != "file"]
         if option not in taken:
             instead = message("; it takes {}", ", ".join(taken)) if taken else ""
             raise InputError(

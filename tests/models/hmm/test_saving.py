@@ -18,7 +18,7 @@ from safetensors.numpy import load_file
 
 import tagline
 from tagline import HMM, InputError, StorageError, TaglineError, storage
-from tagline.models.hmm.file import unpack
+from tagline.models.files import settings_of
 
 from ..corpora import tagged
 from .cases import FAMILIES, LENGTHS, observations, sequences, settings
@@ -247,7 +247,7 @@ def test_the_settings_of_a_file_are_used_as_they_are(words: tuple[HMM, Any]) -> 
     """A setting that cannot be meant is found when it is used, not when the file is read."""
     config, arrays = words[0]._packed()
     hmm = HMM.from_file(storage.loads(storage.dumps({**config, "settings": {"k": "many", "unknown": 7}}, arrays)))
-    assert unpack(storage.loads(storage.dumps(config, arrays))).settings["k"] == 0.2
+    assert settings_of(storage.loads(storage.dumps(config, arrays)))["k"] == 0.2
     with pytest.raises(InputError, match=r"^k: "):
         hmm.fit([["a"]], [["N"]])
 

@@ -13,8 +13,8 @@ import pytest
 
 from tagline import storage
 from tagline.errors import StorageError, TaglineError
-from tagline.models.files import TrainingFacts
-from tagline.models.trigram.file import SavedTrigrams, pack, unpack
+from tagline.models.files import TrainingFacts, facts_of, settings_of
+from tagline.models.trigram.file import pack, unpack
 from tagline.models.trigram.parameters import TaggedCounts, TaggedWords, TrigramParameters, learn
 
 WORDS = ["Anna", "sees", "the", "cats"]
@@ -28,7 +28,7 @@ def small_model() -> TrigramParameters:
 
 
 def packed() -> tuple[dict[str, Any], dict[str, Any]]:
-    return pack(SavedTrigrams(small_model(), TrainingFacts(2, 1, reason="counted"), {"rare": 10}))
+    return pack(small_model(), {"rare": 10}, TrainingFacts(2, 1, reason="counted"))
 
 
 def answers(p: TrigramParameters) -> list[int]:
@@ -40,7 +40,8 @@ def answers(p: TrigramParameters) -> list[int]:
 def survives(data: bytes) -> bool:
     """Whether bytes are a model that answers."""
     try:
-        found = unpack(storage.loads(data, verify=False)).parameters
+        file = storage.loads(data, verify=False)
+        found, _, _ = unpack(file), facts_of(file), settings_of(file)
         states = answers(found)
         assert all(found.names[state] in found.labels for state in states)
         assert np.isfinite(found.trigrams.posterior(found.lists, found.lexicon.find(ASKED), np.array([0, 5]))[0]).all()
@@ -51,10 +52,11 @@ def survives(data: bytes) -> bool:
 
 def test_a_file_keeps_everything() -> None:
     config, arrays = packed()
-    saved = unpack(storage.loads(storage.dumps(config, arrays)))
-    assert answers(saved.parameters) == answers(small_model())
-    assert (saved.training.sentences, saved.training.reason) == (2, "counted")
-    assert saved.settings == {"rare": 10}
+    file = storage.loads(storage.dumps(config, arrays))
+    training = facts_of(file)
+    assert answers(unpack(file)) == answers(small_model())
+    assert (training.sentences, training.reason) == (2, "counted")
+    assert settings_of(file) == {"rare": 10}
 
 
 def test_every_truncation_is_refused() -> None:

@@ -271,9 +271,9 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
     def _adopt(self, saved: SavedCRF, way: Way) -> None:
         """Take over what a file says was learned."""
         extraction = replace(saved, way=way).extraction()
-        self._adopt_first(saved)
+        first = None if saved.first is None else CRFTagger._of(saved.first)
         log = vars(self).get("training_log_", ())
-        self._become(FittedCRF(saved.parameters, extraction, saved.training, log, self._first))
+        self._become(FittedCRF(saved.parameters, extraction, saved.training, log, first))
 
     def _become(self, fitted: FittedCRF) -> None:
         """Take over what was learned, and how."""

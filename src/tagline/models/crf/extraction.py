@@ -27,7 +27,6 @@ from tagline.features.templates.sets import load_set, sets
 from tagline.features.templates.template import Template
 from tagline.features.vectors import add_vectors
 from tagline.features.vocabulary import Vocabulary
-from tagline.messages import message
 from tagline.models.sentences import tokens_as_corpus
 from tagline.readers.adapters import corpus_of
 from tagline.readers.corpus import TAG, Corpus
@@ -62,14 +61,7 @@ class Extraction:
         dictionary: Dictionary | None = None,
         knowledge: Knowledge | None = None,
     ) -> None:
-        check_whole(
-            "hash_bits",
-            hash_bits,
-            1,
-            MOST_HASH_BITS,
-            optional=True,
-            wanted=message("1 to {}", MOST_HASH_BITS),
-        )
+        check_whole("hash_bits", hash_bits, 1, MOST_HASH_BITS, optional=True)
         if dictionary is not None and not isinstance(dictionary, Dictionary):
             raise InputError("dictionary: expected a Dictionary or None, got {}", shown_value(dictionary))
         self.template, self.looking = as_template(way), None

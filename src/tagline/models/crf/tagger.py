@@ -66,18 +66,16 @@ class CRFTagger(ChainModel):
     @classmethod
     def from_file(cls, file: storage.ModelFile) -> Self:
         """Make the tagger of a file that was read."""
-        saved, out = unpack(file), cls()
+        saved = unpack(file)
         with reading(file):
-            out._adopt_first(saved)
-            out._take_over(saved.parameters, saved.extraction(), saved.training, out._first)
-        return out
+            return cls._of(saved)
 
-    def _adopt_first(self, saved: SavedCRF) -> None:
-        """Take over the model of a first stage, where a file has one."""
-        self._first, first = None, saved.first
-        if first is not None:
-            self._first = CRFTagger()
-            self._first._take_over(first.parameters, first.extraction(), first.training)
+    @classmethod
+    def _of(cls, saved: SavedCRF) -> Self:
+        """Make the tagger of what a file holds, and that of a first stage."""
+        out, first = cls(), None if saved.first is None else CRFTagger._of(saved.first)
+        out._take_over(saved.parameters, saved.extraction(), saved.training, first)
+        return out
 
     def _take_over(
         self,

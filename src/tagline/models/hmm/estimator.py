@@ -18,10 +18,10 @@ from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from tagline.errors import InputError
-from tagline.models.files import Packed, StoredModel, TrainingFacts
+from tagline.models.files import Packed, StoredModel, TrainingFacts, facts_of, settings_of
 from tagline.models.hmm.answers import HMMAnswers
 from tagline.models.hmm.emissions import Categorical, Emission, Gaussian, Mixture, Multinomial, Poisson, Symbols
-from tagline.models.hmm.file import SavedHMM, pack, unpack
+from tagline.models.hmm.file import pack, unpack
 from tagline.models.hmm.fitting import FittedHMM, fit_hmm, run_of, warn_unconverged
 from tagline.models.hmm.inspection import HMMViews
 from tagline.models.hmm.parameters import HMMParameters, checked, distribution
@@ -284,13 +284,12 @@ class HMM(HMMSettings, HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # typ
     @classmethod
     def from_file(cls, file: ModelFile) -> Self:
         """Make the model of a file that was read; see `tagline.load`."""
-        saved = unpack(file)
-        out = cls()
-        out.emission = saved.parameters.emission.family
-        out._set(saved.settings)
+        parameters, out = unpack(file), cls()
+        out.emission = parameters.emission.family
+        out._set(settings_of(file))
         if isinstance(out.frozen, list):
             out.frozen = tuple(out.frozen)
-        out._become(FittedHMM(saved.parameters, saved.training))
+        out._become(FittedHMM(parameters, facts_of(file)))
         return out
 
     def _become(self, fitted: FittedHMM) -> None:
@@ -299,8 +298,7 @@ class HMM(HMMSettings, HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # typ
         self._keep_trained()
 
     def _packed(self) -> Packed:
-        return pack(SavedHMM(self._fitted(), self.training_, self._settings()))
+        return pack(self._fitted(), self._settings(), self.training_)
 
     def _take(self, file: ModelFile) -> None:
-        saved = unpack(file)
-        self._become(FittedHMM(saved.parameters, saved.training, vars(self).get("training_log_", ())))
+        self._become(FittedHMM(unpack(file), facts_of(file), vars(self).get("training_log_", ())))

@@ -16,7 +16,6 @@ and the arrays ``start [K]``, ``transitions [K, K]``, ``emission.*``, and ``symb
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,12 +29,10 @@ from tagline.models.files import (
     TrainingFacts,
     bad_file,
     config_of,
-    facts_of,
     group_of,
     labels_of,
     reading,
     scheme_of,
-    settings_of,
 )
 from tagline.models.hmm.emissions import FAMILIES, Categorical, Symbols
 from tagline.models.hmm.parameters import HMMParameters, checked
@@ -47,24 +44,14 @@ MODEL, VERSION = "hmm", 1
 _EMISSION, _SYMBOLS = "emission.", "symbols."
 
 
-@dataclass(frozen=True, eq=False)
-class SavedHMM:
-    """What a file holds of an HMM: parameters, how they were trained, the estimator's settings by name."""
-
-    parameters: HMMParameters
-    training: TrainingFacts
-    settings: Mapping[str, Any]
-
-
-def pack(saved: SavedHMM) -> Packed:
+def pack(p: HMMParameters, settings: Mapping[str, Any], training: TrainingFacts) -> Packed:
     """Turn a model into what `tagline.storage` writes. The same model makes the same bytes."""
-    p = saved.parameters
     kind, symbols = _packed_symbols(p.symbols)
     own: dict[str, Any] = {"numbers": p.numbers, "scheme": p.scheme, "emission": p.emission.config(), "symbols": kind}
     if p.layout.columns:
         own |= {"columns": list(p.layout.columns), "groups": p.layout.groups}
     emitted = {f"{_EMISSION}{name}": np.asarray(array) for name, array in p.emission.arrays().items()}
-    config = config_of(MODEL, VERSION, p.labels, own, saved.settings, saved.training)
+    config = config_of(MODEL, VERSION, p.labels, own, settings, training)
     return config, {"start": p.start, "transitions": p.transitions, **emitted, **symbols}
 
 
@@ -80,10 +67,10 @@ def _packed_symbols(symbols: Symbols | None) -> tuple[str | None, dict[str, NDAr
     raise InputError("symbols: expected strings, or integers, to save, got {!r:.60}; turn symbols into strings", odd)
 
 
-def unpack(file: ModelFile) -> SavedHMM:
-    """Turn settings and arrays into a model, or say what is wrong with them."""
+def unpack(file: ModelFile) -> HMMParameters:
+    """Turn settings and arrays into parameters, or say what is wrong with them."""
     with reading(file, VERSION, message("an HMM")):
-        return SavedHMM(_parameters(file), facts_of(file), settings_of(file))
+        return _parameters(file)
 
 
 def _parameters(file: ModelFile) -> HMMParameters:

@@ -27,11 +27,11 @@ from tagline.models.crf.settings import of_version_1
 from tagline.models.crf.tagger import BY_CHARACTER
 from tagline.models.dev_score import check_dev
 from tagline.models.explanations import Explanation
-from tagline.models.files import Packed, StoredModel, reading
+from tagline.models.files import Packed, StoredModel, facts_of, reading, settings_of
 from tagline.models.questions import Questions
 from tagline.models.semicrf.attributes import SegmentReader
 from tagline.models.semicrf.explaining import explain_segments
-from tagline.models.semicrf.file import MissingFunction, SavedSemiCRF, pack, unpack
+from tagline.models.semicrf.file import MissingFunction, pack, unpack
 from tagline.models.semicrf.fitting import FittedSemiCRF, fit_semicrf
 from tagline.models.semicrf.parameters import Numbered, Parameters
 from tagline.models.semicrf.questions import SegmentQuestions, SegmentStates, TaggedSegments
@@ -258,17 +258,14 @@ class SemiCRF(SemiCRFSettings, StoredModel, ChainModel, BaseEstimator):  # type:
         Arguments:
             features: the function that the model was trained with, where it was trained with one.
         """
-        saved, out = unpack(file), cls()
-        if features is not None and not isinstance(saved.way, MissingFunction):
+        (parameters, way, dictionary), out = unpack(file), cls()
+        if features is not None and not isinstance(way, MissingFunction):
             raise InputError("features: expected none, for {} brings its own, got some; leave it out", file.source)
-        out._set(of_version_1(saved.settings))
-        out.features, out.dictionary = saved.way if features is None else features, saved.dictionary
+        out._set(of_version_1(settings_of(file)))
+        out.features, out.dictionary = way if features is None else features, dictionary
         with reading(file):
-            out._adopt(saved, out.features)
+            out._become(FittedSemiCRF(parameters, Extraction(out.features), facts_of(file), ()))
         return out
-
-    def _adopt(self, saved: SavedSemiCRF, way: Way) -> None:
-        self._become(FittedSemiCRF(saved.parameters, Extraction(way), saved.training, ()))
 
     def _settings(self) -> dict[str, Any]:
         """The estimator's settings that may be plain data."""
@@ -277,12 +274,13 @@ class SemiCRF(SemiCRFSettings, StoredModel, ChainModel, BaseEstimator):  # type:
 
     def _packed(self) -> Packed:
         p = self._fitted()
-        return pack(SavedSemiCRF(p, self._extraction.way, self.dictionary, self._settings(), self.training_))
+        return pack(p, self._extraction.way, self.dictionary, self._settings(), self.training_)
 
     def _take(self, file: ModelFile) -> None:
-        saved = unpack(file)
+        parameters, way, _ = unpack(file)
         function = self.__dict__.pop("_function", None)
-        self._adopt(saved, saved.way if function is None else function)
+        extraction = Extraction(way if function is None else function)
+        self._become(FittedSemiCRF(parameters, extraction, facts_of(file), ()))
 
     def __getstate__(self) -> dict[str, Any]:
         """What pickle and copy keep: the bytes of the model's file, its function, everything else as it is."""

@@ -19,7 +19,6 @@ sparse tables of token and segment attributes ``states.counts``, ``states.labels
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -43,13 +42,11 @@ from tagline.models.files import (
     TrainingFacts,
     bad_file,
     config_of,
-    facts_of,
     finite,
     group_of,
     label_rows,
     labels_of,
     reading,
-    settings_of,
     smallest,
     whole_numbers,
 )
@@ -61,39 +58,28 @@ from tagline.ragged import offsets_of
 from tagline.storage import ModelFile
 from tagline.types import Float64Array
 
-__all__ = ["MODEL", "VERSION", "MissingFunction", "SavedSemiCRF", "pack", "unpack"]
+__all__ = ["MODEL", "VERSION", "MissingFunction", "pack", "unpack"]
 
 MODEL, VERSION = "semicrf", 1
 
 
-@dataclass(frozen=True, eq=False)
-class SavedSemiCRF:
-    """What a file holds of a semi-CRF.
+def pack(
+    p: Parameters, way: Way, dictionary: Dictionary | None, settings: Mapping[str, Any], training: TrainingFacts
+) -> Packed:
+    """Turn a model into what `tagline.storage` writes. The same model makes the same bytes.
 
-    Attributes:
-        parameters: labels, names and weights.
+    Arguments:
         way: a template or a function.
         dictionary: as the model was trained with.
         settings: the estimator's parameters, by name.
-        training: how it was trained.
     """
-
-    parameters: Parameters
-    way: Way
-    dictionary: Dictionary | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    training: TrainingFacts = field(default_factory=TrainingFacts)
-
-
-def pack(saved: SavedSemiCRF) -> Packed:
-    """Turn a model into what `tagline.storage` writes. The same model makes the same bytes."""
-    p, t = saved.parameters, saved.parameters.tables
-    described, phrases = packed_dictionary(saved.dictionary)
+    t = p.tables
+    described, phrases = packed_dictionary(dictionary)
     own = {
         "scheme": p.scheme,
         "max_length": p.max_length,
         "kinds": list(p.kinds),
-        "features": described_way(saved.way),
+        "features": described_way(way),
         "dictionary": described,
     }
     dense = {name: getattr(t, name).astype(np.float32) for name in ("lexicon", "length", "transitions", "start", "end")}
@@ -110,7 +96,7 @@ def pack(saved: SavedSemiCRF) -> Packed:
     }
     if p.lexicon is not None:
         arrays |= {"strings.keys": p.lexicon.keys, "strings.counts": p.lexicon.counts}
-    return config_of(MODEL, VERSION, p.labels, own, saved.settings, saved.training), arrays
+    return config_of(MODEL, VERSION, p.labels, own, settings, training), arrays
 
 
 def _sparse(part: str, table: Float64Array) -> dict[str, NDArray[Any]]:
@@ -122,12 +108,10 @@ def _sparse(part: str, table: Float64Array) -> dict[str, NDArray[Any]]:
     }
 
 
-def unpack(file: ModelFile) -> SavedSemiCRF:
-    """Turn settings and arrays into a model, or say what is wrong with them."""
+def unpack(file: ModelFile) -> tuple[Parameters, Way, Dictionary | None]:
+    """Turn settings and arrays into what was learned and looked at, or say what is wrong with them."""
     with reading(file, VERSION, message("a semi-CRF")):
-        return SavedSemiCRF(
-            _parameters(file), way_of_file(file), dictionary_of_file(file), settings_of(file), facts_of(file)
-        )
+        return _parameters(file), way_of_file(file), dictionary_of_file(file)
 
 
 def _parameters(file: ModelFile) -> Parameters:

@@ -24,14 +24,14 @@ from tagline.errors import InputError
 from tagline.models.answers import Answer, AnswerArrays, ChainModel, Labelling, PerSentence
 from tagline.models.entities import Entity
 from tagline.models.explanations import Explanation
-from tagline.models.files import Packed, StoredModel, TrainingFacts
+from tagline.models.files import Packed, StoredModel, TrainingFacts, facts_of, settings_of
 from tagline.models.known import KnownLabels
 from tagline.models.labelled import match_lengths, prepare, read_labels
 from tagline.models.ranking import Ranks, check_asked
 from tagline.models.sentences import as_sentences, tokens_as_corpus, words_of
 from tagline.models.trigram.chains import PairChain, pair_chain
 from tagline.models.trigram.explaining import CandidateScores, explain_trigrams
-from tagline.models.trigram.file import SavedTrigrams, pack, unpack
+from tagline.models.trigram.file import pack, unpack
 from tagline.models.trigram.inspection import TrigramSummary
 from tagline.models.trigram.parameters import (
     LONGEST_ENDING,
@@ -330,18 +330,16 @@ class TrigramTagger(TrigramSettings, StoredModel, ChainModel, BaseEstimator):  #
     @classmethod
     def from_file(cls, file: ModelFile) -> Self:
         """Make the model of a file that was read; see `tagline.load`."""
-        saved = unpack(file)
-        out = cls()
-        out._set(saved.settings)
-        out._become(saved.parameters, saved.training)
+        parameters, out = unpack(file), cls()
+        out._set(settings_of(file))
+        out._become(parameters, facts_of(file))
         return out
 
     def _packed(self) -> Packed:
-        return pack(SavedTrigrams(self._fitted(), self.training_, self._settings()))
+        return pack(self._fitted(), self._settings(), self.training_)
 
     def _take(self, file: ModelFile) -> None:
-        saved = unpack(file)
-        self._become(saved.parameters, saved.training)
+        self._become(unpack(file), facts_of(file))
 
 
 def _used(column: Column) -> tuple[list[str], IntArray]:

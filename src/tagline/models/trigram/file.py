@@ -16,7 +16,6 @@ and the arrays ``trigrams [G, 3]`` of states (the number of states stands for th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,12 +28,10 @@ from tagline.models.files import (
     TrainingFacts,
     bad_file,
     config_of,
-    facts_of,
     finite,
     group_of,
     labels_of,
     reading,
-    settings_of,
 )
 from tagline.models.trigram.counts import MOST_STATES, TrigramCounts
 from tagline.models.trigram.parameters import LONGEST_ENDING, CandidateLists, TrigramParameters
@@ -46,18 +43,8 @@ MODEL, VERSION = "trigram", 1
 _NAMES = ("words", "small", "capital")
 
 
-@dataclass(frozen=True, eq=False)
-class SavedTrigrams:
-    """What a file holds of a trigram tagger: parameters, how they were learned, the estimator's settings by name."""
-
-    parameters: TrigramParameters
-    training: TrainingFacts
-    settings: Mapping[str, Any]
-
-
-def pack(saved: SavedTrigrams) -> Packed:
+def pack(p: TrigramParameters, settings: Mapping[str, Any], training: TrainingFacts) -> Packed:
     """Turn a model into what `tagline.storage` writes. The same model makes the same bytes."""
-    p = saved.parameters
     own = {"capitals": p.capitals, "weights": p.weights.tolist(), "longest": p.longest}
     arrays: dict[str, NDArray[Any]] = {
         "trigrams": p.counts.grams.astype(np.uint16),
@@ -68,13 +55,13 @@ def pack(saved: SavedTrigrams) -> Packed:
     }
     for part, names in zip(_NAMES, (p.words, *p.endings), strict=True):
         arrays.update({f"{part}.{name}": array for name, array in names.arrays().items()})
-    return config_of(MODEL, VERSION, p.labels, own, saved.settings, saved.training), arrays
+    return config_of(MODEL, VERSION, p.labels, own, settings, training), arrays
 
 
-def unpack(file: ModelFile) -> SavedTrigrams:
-    """Turn settings and arrays into a model, or say what is wrong with them."""
+def unpack(file: ModelFile) -> TrigramParameters:
+    """Turn settings and arrays into parameters, or say what is wrong with them."""
     with reading(file, VERSION, message("a trigram tagger")):
-        return SavedTrigrams(_parameters(file), facts_of(file), settings_of(file))
+        return _parameters(file)
 
 
 def _parameters(file: ModelFile) -> TrigramParameters:
