@@ -77,9 +77,9 @@ def train(
             panel=DATA,
         ),
     ] = None,
-    tokens: Annotated[
+    tokenizer: Annotated[
         str,
-        option(help="How texts of JSON lines are cut: words, characters or whitespace.", panel=DATA),
+        option(help="How texts of JSON lines are cut: words, characters or whitespace.", panel=DATA, was="--tokens"),
     ] = "words",
     encoding: Encoding = "auto",
     lenient: Lenient = False,
@@ -143,7 +143,7 @@ def train(
                 model if "model" in named else None,
                 said,
                 dev=dev,
-                reading=LabelledFiles(form, tag_column, tokens, encoding, lenient),
+                reading=LabelledFiles(form, tag_column, tokenizer, encoding, lenient),
                 notes=dict(parse_note(text) for text in note or ()),
                 date=date,
                 ray=None
