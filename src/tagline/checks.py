@@ -239,3 +239,11 @@ def seed_of(random_state: object) -> int:
 def check_seed(_: str, random_state: object) -> None:
     """Raise unless a value is a whole number of 0 or more, or None."""
     seed_of(random_state)
+
+
+def refuse_moved(function: str, given: Mapping[str, Any], moved: Mapping[str, str]) -> None:
+    """Refuse arguments that a function does not have; of those of earlier versions say what to write now."""
+    for name in given:
+        if name in moved:
+            raise TypeError(message("{}: {}= is no argument any more; write {}=", function, name, moved[name]))
+        raise TypeError(message("{}: {}= is no argument", function, name))

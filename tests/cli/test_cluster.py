@@ -26,7 +26,19 @@ def test_brown_clusters_of_a_text(tmp_path: Path) -> None:
 
 def test_clusters_of_characters_to_standard_output(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("天气好\n天气坏\n", encoding="utf-8")
-    words = ("cluster", tmp_path / "text.txt", "-o", "-", "-k", "3", "--tokens", "characters", "--min-count", "1", "-q")
+    words = (
+        "cluster",
+        tmp_path / "text.txt",
+        "-o",
+        "-",
+        "-k",
+        "3",
+        "--tokenizer",
+        "characters",
+        "--min-count",
+        "1",
+        "-q",
+    )
     done = tagline(*words)
     clusters = dict(reversed(line.split("\t")[:2]) for line in done.out.splitlines())
     assert clusters["好"] == clusters["坏"] != clusters["天"]
@@ -54,7 +66,7 @@ def test_errors_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "nowhere" in line_of(tagline("cluster", "text.txt", "-o", "nowhere/out.txt"))
     assert "--clusters: " in line_of(tagline("cluster", "text.txt", "-k", "0"))
     assert "got none" in line_of(tagline("cluster", "text.txt", "--min-count", "9"))
-    assert "tokenizer" in line_of(tagline("cluster", "text.txt", "--tokens", "syllables"))
+    assert "tokenizer" in line_of(tagline("cluster", "text.txt", "--tokenizer", "syllables"))
     assert not Path("clusters.txt").exists()
 
 

@@ -39,7 +39,7 @@ def candidates(*words: str) -> dict[str, str]:
         (["tag", "-m", ""], [""]),
         (["tag", "--ray", "fi"], [""]),
         (["tag", "-k", ""], []),
-        (["tag", "--tokens", "w"], ["whitespace", "words"]),
+        (["tag", "--tokenizer", "w"], ["whitespace", "words"]),
         (["train", "--model", "tr"], ["transformer", "trigram"]),
         (["train", "--head", ""], ["crf", "softmax"]),
         (["train", "--model=tri"], ["trigram"]),
@@ -61,7 +61,7 @@ def test_all_commands_are_candidates_for_nothing() -> None:
 
 def test_texts_have_one_line() -> None:
     """Shells read a candidate a line."""
-    assert candidates("tag", "--tokens")["--tokens"].startswith("How text is cut")
+    assert candidates("tag", "--tokenizer")["--tokenizer"].startswith("How text is cut")
     assert not any("\n" in text for text in candidates("tag", "--").values())
 
 

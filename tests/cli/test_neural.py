@@ -23,12 +23,12 @@ from tagline import BiLSTMCRF  # noqa: E402
 from tagline.cli import _missing, training  # noqa: E402
 from tagline.cli.configuration import MARK, read_config, toml_of  # noqa: E402
 from tagline.cli.outcome import Training  # noqa: E402
-from tagline.cli.progress import Silent  # noqa: E402
 from tagline.cli.training import speaks, train_file  # noqa: E402
 from tagline.models.neural.network import HEADS  # noqa: E402
 from tagline.models.registry import kind_named  # noqa: E402
 from tagline.readers import read_columns  # noqa: E402
 from tagline.training.iteration import Step  # noqa: E402
+from tagline.training.running.progress import Silent  # noqa: E402
 from tests.models.neural.cases import encoder_folder, same_weights  # noqa: E402
 
 from .commands import line_of, tagline  # noqa: E402

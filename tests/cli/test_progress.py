@@ -7,9 +7,9 @@ import io
 import pytest
 from rich.console import Console
 
-from tagline.cli.progress import Bar, Lines, Silent, reporting, seconds_left
 from tagline.training.iteration import Step
-from tagline.training.running.progress import Budget
+from tagline.training.running.bars import Bar, Lines, on_console
+from tagline.training.running.progress import Budget, seconds_left
 
 
 def passes(objectives: list[float], pace: float = 2.0) -> list[Step]:
@@ -118,9 +118,6 @@ def test_a_terminal_has_a_bar_within_epochs_and_keeps_their_lines() -> None:
     assert not bar.bar.finished
 
 
-def test_the_way_of_telling(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_there_are_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FORCE_COLOR", raising=False)
-    with reporting(quiet=True) as tell:
-        assert isinstance(tell, Silent)
-    with reporting() as tell:
-        assert isinstance(tell, Lines)
+    assert isinstance(on_console(Budget()), Lines)

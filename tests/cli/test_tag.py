@@ -186,7 +186,7 @@ def test_columns_that_the_template_looks_at(chunker: Path) -> None:
 def test_how_text_is_cut(model: Path, loaded: CRF, pos: Path, tmp_path: Path) -> None:
     assert cut_for(loaded)("Anna's cat.") == [(0, 6), (7, 10), (10, 11)]
     assert len(cut_for(loaded)(CHINESE)) == len(CHINESE)
-    out = tagline("tag", "-m", model, "--format", "text", "--tokens", "whitespace", input="Rome.\n").out
+    out = tagline("tag", "-m", model, "--format", "text", "--tokenizer", "whitespace", input="Rome.\n").out
     assert out.startswith("Rome.\t")
     (tmp_path / "zh.txt").write_text("北 B-LOC\n京 I-LOC\n好 O\n\n" * 3, encoding="utf-8")
     tagline("train", tmp_path / "zh.txt", "-o", tmp_path / "zh", "-q")
@@ -222,9 +222,9 @@ def test_no_sentences_are_no_error_but_said(model: Path, tmp_path: Path) -> None
         ("--marginals --spans", "", "--marginals: "),
         ("--min-probability 2 --spans", "", "--min-probability: "),
         (
-            "--tokens syllables",
+            "--tokenizer syllables",
             "",
-            "--tokens: ",
+            "--tokenizer: ",
         ),
         ("--encoding klingon", "a\n", "--encoding: "),
         ("nowhere.txt", "", "nowhere.txt: "),
@@ -242,6 +242,13 @@ def test_no_sentences_are_no_error_but_said(model: Path, tmp_path: Path) -> None
 )
 def test_what_is_refused(model: Path, words: str, text: str, message: str) -> None:
     assert line_of(tagline("tag", "-m", model, *words.split(), input=text)).startswith(message)
+
+
+@pytest.mark.parametrize("command", ["tag", "explain", "train", "cluster"])
+def test_an_option_of_earlier_versions(command: str) -> None:
+    done = tagline(command, "file", "--tokens", "words")
+    assert done.code == 2
+    assert "--tokens is no option any more; write --tokenizer\n" in done.err
 
 
 def test_files_that_are_no_models(folder: Path, model: Path, tmp_path: Path) -> None:
@@ -275,4 +282,4 @@ def test_labels_that_no_column_can_hold_are_refused(label: str, tmp_path: Path) 
 def test_the_help_knows_all_tokenizers() -> None:
     assert list(options.TOKENIZERS) == list(TOKENIZERS)
     for name, example in TOKENIZERS.items():
-        assert f"\n\n{name}: {example}\n\n" in f"{get_args(options.Tokens)[1].help}\n\n"
+        assert f"\n\n{name}: {example}\n\n" in f"{get_args(options.Tokenizer)[1].help}\n\n"

@@ -34,7 +34,7 @@ def test_a_raw_text_is_read_as_one_and_said_to_be(model: Path, tmp_path: Path) -
 def test_text_with_capitals_and_digits_is_not_tagged_as_one_token(model: Path, chunker: Path, text: str) -> None:
     for path in (model, chunker):
         assert "may be text" in line_of(tagline("tag", "-m", path, input=f"{text}\n"))
-    done = tagline("tag", "-m", model, "--tokens", "whitespace", input=f"{text}\n")
+    done = tagline("tag", "-m", model, "--tokenizer", "whitespace", input=f"{text}\n")
     assert [line.split("\t")[0] for line in done.out.splitlines() if line] == text.split()
     assert done.err == ""
 

@@ -45,7 +45,7 @@ class TestWordsForPeople:
         path = tmp_path / "red.tagline"
         train = tagline("train", tmp_path / "red.txt", "-o", path, "--max-iterations", 3)
         describe, inspect = tagline("describe", tmp_path / "red.txt"), tagline("inspect", path)
-        explain = tagline("explain", "-m", path, "--tokens", "whitespace", f"Anna {RED}")
+        explain = tagline("explain", "-m", path, "--tokenizer", "whitespace", f"Anna {RED}")
         for done in (train, describe, inspect, explain):
             assert done.code == 0, done.err
             assert "\x1b" not in done.out + done.err

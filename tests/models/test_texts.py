@@ -92,7 +92,7 @@ def test_series_of_pandas_and_polars(crf: CRF) -> None:
 def test_options(crf: CRF) -> None:
     text = "Anna calls. Bob sees New York."
     assert crf.tag(text, split=False).sentences == ((0, len(text)),)
-    assert [token.text for token in crf.tag("Rome.", tokens="whitespace").tokens] == ["Rome."]
+    assert [token.text for token in crf.tag("Rome.", tokenizer="whitespace").tokens] == ["Rome."]
     entities = crf.tag(text).entities
     assert entities is not None
     bar = sorted(entity.probability for entity in entities)[1]
@@ -137,8 +137,11 @@ def test_refused(crf: CRF) -> None:
     for texts, place in cases:
         with pytest.raises(InputError, match=place):
             crf.tag(texts)
-    with pytest.raises(InputError, match=r"^tokens: "):
-        crf.tag("a", tokens="x")
+    with pytest.raises(InputError, match=r"^tokenizer: "):
+        crf.tag("a", tokenizer="x")
+    for name, text in (("tokens", "write tokenizer="), ("tokenzier", "tokenzier= is no argument")):
+        with pytest.raises(TypeError, match=rf"^tag: .*{text}"):
+            crf.tag("a", **{name: "words"})
     with pytest.raises(InputError, match=r"^min_probability: "):
         crf.tag("a", min_probability=2)
     features = CRF().fit([[{"a": 1}]], [["O"]])

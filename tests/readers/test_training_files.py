@@ -30,7 +30,7 @@ def test_json_lines_and_conllu(tmp_path: Path) -> None:
     write_jsonl(corpus, tmp_path / "a.jsonl")
     assert LabelledFiles().read(str(tmp_path / "a.jsonl")).tags == corpus.tags
     (tmp_path / "b.jsonl").write_text('{"text": "北京好", "spans": [[0, 2, "LOC"]]}\n', encoding="utf-8")
-    assert LabelledFiles(tokens="characters").read(str(tmp_path / "b.jsonl")).tags == [["B-LOC", "I-LOC", "O"]]
+    assert LabelledFiles(tokenizer="characters").read(str(tmp_path / "b.jsonl")).tags == [["B-LOC", "I-LOC", "O"]]
     write_conllu(Corpus.from_sentences([{"token": ["Anna"], "upos": ["PROPN"]}]), tmp_path / "c.conllu")
     read = LabelledFiles().read(str(tmp_path / "c.conllu"))
     assert read.names == ["token", "lemma", "tag"], "the tag itself is no feature"

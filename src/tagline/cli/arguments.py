@@ -45,6 +45,7 @@ class Declaration:
         between: the least and the greatest number.
         alone: what a value looks like of an option that may also be given without one, and is empty text then.
         values: what shells complete; names of files if left out.
+        was: how the option was written in earlier versions.
         file: `READ`, `WRITTEN` or `FILLED` (a folder) where the value names files: a command does not write over
             what it reads, and files that cannot be written are refused before it begins.
     """
@@ -56,6 +57,7 @@ class Declaration:
     between: tuple[int, int] | None = None
     alone: re.Pattern[str] | None = None
     values: Values = ()
+    was: str = ""
     file: str = ""
 
     @property
@@ -245,7 +247,11 @@ def command_of(
             raise
 
     command = Command(name, params=parameters, help=help or inspect.cleandoc(function.__doc__ or ""), callback=run)
-    command.moved = moved
+    renamed = {option.declared.was: message("write {}", option.opts[-1]) for option in options if option.declared.was}
+    command.moved = {
+        **moved,
+        **{flag: message("{} is no option any more; {}", flag, text) for flag, text in renamed.items()},
+    }
     return command
 
 

@@ -18,12 +18,12 @@ from tagline.readers.tokenizers import tokenize
 
 
 def clusters_of_texts(
-    paths: Sequence[str], count: int, *, min_count: int, tokens: str, encoding: str, quiet: bool
+    paths: Sequence[str], count: int, *, min_count: int, tokenizer: str, encoding: str, quiet: bool
 ) -> Clusters:
     """Make Brown clusters of texts."""
-    tokenize("", tokens)  # raises where there is no tokenizer of that name
+    tokenize("", tokenizer)  # raises where there is no tokenizer of that name
     with _bar(quiet) as progress:
-        return brown_clusters(sentences_of(paths, tokens, encoding), count, min_count=min_count, progress=progress)
+        return brown_clusters(sentences_of(paths, tokenizer, encoding), count, min_count=min_count, progress=progress)
 
 
 def clusters_of_vectors(paths: Sequence[str], count: int, *, passes: int, seed: int, quiet: bool) -> Clusters:

@@ -8,7 +8,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from tagline.cli.progress import duration
 from tagline.cli.render import ShownLabelling, ShownSpan, pieces, score_lines
 from tagline.cli.tagging import Questions, answers_for
 from tagline.datasets import make_entities
@@ -25,6 +24,7 @@ from tagline.readers.raw_text import corpus_of_texts, cut_by_script
 from tagline.readers.schemes import tags_to_spans
 from tagline.readers.streams import Block
 from tagline.training.choices import Auto
+from tagline.training.running.progress import duration
 
 TRAINING, TEST = 2000, 500  # sentences
 TEMPLATE, C2, DELTA = "english_ner", 0.1, 1e-3

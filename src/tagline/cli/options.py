@@ -41,7 +41,7 @@ Workers = Annotated[
 ]
 ModelFile = Annotated[str, option("-m", "--model", help="A model that tagline train wrote.")]
 Threads = Annotated[int | None, option(help="By default TAGLINE_THREADS or one a core.")]
-Tokens = Annotated[
+Tokenizer = Annotated[
     str,
     option(
         help="How text is cut; auto: as the tokens were that the model learned from.\n\n"
@@ -50,6 +50,7 @@ Tokens = Annotated[
         "characters: every character: 北 | 京 | 2 | 0 | 0 | 8\n\n"
         "treebank: words as English treebanks have them: Anna | 's | do | n't | Dr.",
         values=("auto", *TOKENIZERS),
+        was="--tokens",
     ),
 ]
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tagline.cli.progress import duration
 from tagline.cli.render import score_lines
 from tagline.evaluation.report import Report
 from tagline.messages import message
 from tagline.models.contract import Model, Summary
 from tagline.models.recipes import Recipe
 from tagline.models.views import reason_in_words
+from tagline.training.running.progress import duration
 
 
 @dataclass(frozen=True, eq=False)

@@ -102,7 +102,8 @@ class Source:
     Attributes:
         form: ``columns``, ``jsonl``, ``text`` or ``words``; when left out by the file's name, and by what its lines
             look like.
-        tokens: how raw text is cut: ``words``, ``characters``, ``whitespace``, or ``auto`` as the model's tokens were.
+        tokenizer: how raw text is cut: ``words``, ``characters``, ``whitespace``, or ``auto`` as the model's tokens
+            were.
         encoding: of the input.
         comment, docstart: lines of column files that are left out.
         block: bytes read at once.
@@ -113,7 +114,7 @@ class Source:
     """
 
     form: str | None = None
-    tokens: str = AUTO
+    tokenizer: str = AUTO
     encoding: str = "utf-8"
     comment: str = ""
     docstart: bool = False
@@ -185,12 +186,12 @@ def tag_stream(
     else:
         style = FORMATS[output]
 
-    cut = cut_for(model, source.auto if source.tokens == AUTO else source.tokens)
+    cut = cut_for(model, source.auto if source.tokenizer == AUTO else source.tokenizer)
     single = len(cut("\u4e2d\u6587")) == 2  # two characters of Chinese are two tokens
     yield style.head
     for path in paths:
         form, sentences = format_of(path, source.form), 0
-        if form == "columns" and source.form is None and source.tokens != AUTO:
+        if form == "columns" and source.form is None and source.tokenizer != AUTO:
             form = "text"  # what is cut into tokens is no column
         how = StreamFormat(
             form,

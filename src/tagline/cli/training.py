@@ -13,7 +13,6 @@ from typing import Any
 
 from tagline.cli.configuration import config_text, read_config, save_config
 from tagline.cli.outcome import Training
-from tagline.cli.progress import Silent
 from tagline.errors import DataWarning, InputError, StorageError
 from tagline.evaluation.report import Report
 from tagline.messages import message
@@ -23,6 +22,7 @@ from tagline.models.recipes import Recipe, Reporter, recipe_for
 from tagline.models.registry import Kind, kind_named, kinds
 from tagline.readers.training_files import LabelledFiles
 from tagline.settings import FILLED, READ, WRITTEN
+from tagline.training.running.progress import Silent
 from tagline.writing import check_apart, check_writable
 
 

@@ -23,7 +23,7 @@ def cut_for(model: Model, name: str = AUTO) -> Tokenizer:
     """
     if name != AUTO:
         if name not in (*TOKENIZERS, BY_SCRIPT):
-            raise InputError("tokens: expected one of {}, got {!r}", ", ".join((AUTO, *TOKENIZERS)), name)
+            raise InputError("tokenizer: expected one of {}, got {!r}", ", ".join((AUTO, *TOKENIZERS)), name)
         return Tokenizer(name)
     known = model.known_tokens()[:MOST_TOKENS]
     if not known:

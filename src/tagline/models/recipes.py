@@ -62,6 +62,11 @@ class Recipe:
         """The name of the template that features come from; None where there is none."""
         return None
 
+    @property
+    def cache(self) -> str | None:
+        """A folder for compiled sentences; None where they are not compiled."""
+        return getattr(self.files, "cache", None)
+
     def check(self) -> None:
         """Refuse what cannot be meant, before anything is read."""
         check_settings(self.files, flags=True)

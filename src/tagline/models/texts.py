@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
-from tagline.checks import check_number, check_switch, is_listing, shown_value
+from tagline.checks import check_number, check_switch, is_listing, refuse_moved, shown_value
 from tagline.errors import InputError
 from tagline.messages import message
 from tagline.models.contract import Input
@@ -130,7 +130,7 @@ class TextModel:
         self,
         texts: str,
         *,
-        tokens: str = AUTO,
+        tokenizer: str = AUTO,
         split: bool = True,
         min_probability: float = 0.0,
         known: Any = None,
@@ -141,7 +141,7 @@ class TextModel:
         self,
         texts: str,
         *,
-        tokens: str = AUTO,
+        tokenizer: str = AUTO,
         split: bool = True,
         min_probability: float = 0.0,
         known: Any = None,
@@ -152,7 +152,7 @@ class TextModel:
         self,
         texts: Iterable[str],
         *,
-        tokens: str = AUTO,
+        tokenizer: str = AUTO,
         split: bool = True,
         min_probability: float = 0.0,
         known: Any = None,
@@ -163,7 +163,7 @@ class TextModel:
         self,
         texts: Iterable[str],
         *,
-        tokens: str = AUTO,
+        tokenizer: str = AUTO,
         split: bool = True,
         min_probability: float = 0.0,
         known: Any = None,
@@ -173,17 +173,18 @@ class TextModel:
         self,
         texts: str | Iterable[str],
         *,
-        tokens: str = AUTO,
+        tokenizer: str = AUTO,
         split: bool = True,
         min_probability: float = 0.0,
         known: Any = None,
         like: Literal["transformers"] | None = None,
+        **moved: Any,
     ) -> Any:
         """Find the entities of a text, or of many; where labels mark none, the label of each token.
 
         Arguments:
             texts: a string, or a list, an iterable or a Series of pandas or polars of strings.
-            tokens: how texts are cut: ``words``, ``characters``, ``whitespace``, ``treebank``, or ``auto`` as the
+            tokenizer: how texts are cut: ``words``, ``characters``, ``whitespace``, ``treebank``, or ``auto`` as the
                 tokens were that the model learned from.
             split: whether texts are split into sentences; else each is one.
             min_probability: entities that are less probable are left out.
@@ -195,6 +196,7 @@ class TextModel:
         Returns:
             A `TaggedText` for a string, a list of them for many; with `like` a list of dictionaries in place of each.
         """
+        refuse_moved("tag", moved, {"tokens": "tokenizer"})
         if like is not None and like not in SHAPES:
             raise InputError("like: expected {} or None, got {}", ", ".join(SHAPES), shown_value(like))
         if isinstance(texts, str):
@@ -203,14 +205,14 @@ class TextModel:
         else:
             many = _strings(texts)
             rows = None if known is None else _known_rows(known, many := list(many))
-        tagged = self._tag_texts(many, tokens, split, min_probability, rows)
+        tagged = self._tag_texts(many, tokenizer, split, min_probability, rows)
         shaped = tagged if like is None else [text.like_transformers() for text in tagged]
         return shaped[0] if isinstance(texts, str) else shaped
 
     def _tag_texts(
         self,
         texts: Iterable[str],
-        tokens: str,
+        tokenizer: str,
         split: bool,
         min_probability: float,
         known: Mapping[int, tuple[str, Any]] | None,
@@ -220,7 +222,7 @@ class TextModel:
         check_switch("split", split)
         check_number("min_probability", min_probability, least=0, most=1, wanted=message("a number from 0 to 1"))
         _refuse(model.input_)
-        cut, reading = cut_for(model, tokens), reading_of(model)
+        cut, reading = cut_for(model, tokenizer), reading_of(model)
         tagged: list[TaggedText] = []
         for block in _blocks(texts):
             sentences = [split_sentences(text) if split else [(0, len(text))] for text in block]

@@ -32,14 +32,14 @@ class LabelledFiles:
         form: ``columns``, ``jsonl``, ``conllu`` or ``words``; by the file's name when None.
         tag_column: the column to learn, a number from 0 or a name; the last one when None. Columns before it are
             features, those behind it are left out.
-        tokens: how the texts of JSON lines are cut: ``words``, ``characters`` or ``whitespace``.
+        tokenizer: how the texts of JSON lines are cut: ``words``, ``characters`` or ``whitespace``.
         encoding: of the files.
         lenient: skip broken sentences and report them.
     """
 
     form: str | None = None
     tag_column: str | None = None
-    tokens: str = "words"
+    tokenizer: str = "words"
     encoding: str = "utf-8"
     lenient: bool = False
 
@@ -52,7 +52,7 @@ class LabelledFiles:
         if form != "words":  # in which nothing can be broken
             options["strict"] = not self.lenient
         if form == "jsonl":
-            options["tokenizer"] = self.tokens
+            options["tokenizer"] = self.tokenizer
         try:
             corpus = self.choose(read(path, self.form, **options))
         except BrokenLineError as error:

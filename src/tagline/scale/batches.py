@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tagline.checks import shown_value
+from tagline.checks import refuse_moved, shown_value
 from tagline.errors import InputError
 from tagline.messages import message
 from tagline.models import files
@@ -40,7 +40,7 @@ class BatchTagger:
         model: a file, which each process maps once, or a model.
         columns: those that the model looks at, the tokens first; empty for ``text`` or ``tokens``.
         spans, marginals: what is asked besides the tags.
-        tokens: how text is cut.
+        tokenizer: how text is cut.
 
     >>> import tagline
     >>> from tagline import scale
@@ -53,7 +53,7 @@ class BatchTagger:
     columns: tuple[str, ...] = ()
     spans: bool = False
     marginals: bool = False
-    tokens: str = AUTO
+    tokenizer: str = AUTO
 
     def __call__(self, batch: Any) -> Any:
         """Return the batch with further columns; rows without a sentence get none."""
@@ -87,7 +87,7 @@ class BatchTagger:
         rows = [n for n, value in enumerate(values[wanted[0]]) if not _is_missing(value)]
         if self.columns == () and wanted == (TEXT,):
             texts = [_text(values[TEXT][n], n) for n in rows]
-            return rows, corpus_of_texts(texts, cut_for(model, self.tokens), source="batch", lines=rows)
+            return rows, corpus_of_texts(texts, cut_for(model, self.tokenizer), source="batch", lines=rows)
         columns = {name: [_tokens(values[name][n], name, n) for n in rows] for name in wanted}
         lengths = {name: [len(sentence) for sentence in sentences] for name, sentences in columns.items()}
         for name in wanted:
@@ -116,7 +116,8 @@ def udf(
     columns: Sequence[str] = (),
     spans: bool = False,
     marginals: bool = False,
-    tokens: str = AUTO,
+    tokenizer: str = AUTO,
+    **moved: Any,
 ) -> BatchTagger:
     """Return a function that adds a model's answers to a batch, for `Dataset.map_batches` or a table at hand.
 
@@ -128,7 +129,7 @@ def udf(
         columns: those that the model looks at, the tokens first, where they have other names or are several.
         spans: add a column ``spans``: entities with their exact probabilities.
         marginals: add a column ``probabilities``, of each tag.
-        tokens: how text is cut, as ``tagline tag --tokens``.
+        tokenizer: how text is cut, as ``tagline tag --tokenizer``.
 
     >>> import numpy as np
     >>> import tagline
@@ -137,6 +138,7 @@ def udf(
     >>> scale.udf(crf)({"text": np.array(["Anna sings"], dtype=object)})["tags"][0]
     ['B-PER', 'O']
     """
+    refuse_moved("udf", moved, {"tokens": "tokenizer"})
     if isinstance(model, str | os.PathLike):
         model = os.path.abspath(checked_path(model))
         _mapped(model)  # what is wrong with it is said here, not on a node
@@ -144,7 +146,7 @@ def udf(
         raise InputError("model: expected a file or a model, got {}", shown_value(model))
     if isinstance(columns, str):
         columns = (columns,)
-    return BatchTagger(model, tuple(columns), spans, marginals, tokens)
+    return BatchTagger(model, tuple(columns), spans, marginals, tokenizer)
 
 
 def tag(dataset: Any, model: PathLike | Model, *, workers: int | None = None, **asked: Any) -> Any:
@@ -154,7 +156,7 @@ def tag(dataset: Any, model: PathLike | Model, *, workers: int | None = None, **
         dataset: a `ray.data.Dataset` with a column ``tokens`` or ``text``.
         model: as `udf` takes it.
         workers: actors, each with one processor; as many as there are processors when left out.
-        asked: ``columns``, ``spans``, ``marginals``, ``tokens`` as `udf` takes them.
+        asked: ``columns``, ``spans``, ``marginals``, ``tokenizer`` as `udf` takes them.
 
     >>> import tagline
     >>> from tagline import scale

@@ -88,7 +88,7 @@ def fit_files(recipe: Recipe, paths: str, reading: LabelledFiles, dev: Corpus | 
     if recipe.kind.name not in _FITS:
         able = message(" or ").join(_FITS)
         raise InputError("--ray: expected --model {}, got {}; leave --ray out", able, recipe.kind.name)
-    if getattr(recipe.files, "cache", None) is not None:
+    if recipe.cache is not None:
         raise InputError("--cache, --ray: expected one of them, got both; workers compile on their own disks")
     for name in ("dictionary", "learn_dictionary", "documents"):
         if getattr(recipe.files, name, None):

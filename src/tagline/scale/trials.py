@@ -170,7 +170,7 @@ def run_trial(study: Study, settings: Mapping[str, Any], passes: int, keep: bool
 def is_compiled(study: Study, settings: Mapping[str, Any]) -> bool:
     """Say whether a trial with these settings learns from compiled features."""
     try:
-        return _cache(_recipe(study, settings, 1)) is not None
+        return _recipe(study, settings, 1).cache is not None
     except TaglineError:  # the trial says so
         return False
 
@@ -188,7 +188,7 @@ def _trained(study: Study, settings: Mapping[str, Any], passes: int) -> tuple[Mo
     model = recipe.fit(_read(study, recipe, settings, dev), dev)
     if getattr(model, "stop_reason_", None) == "interrupted":  # what was learned so far is no answer
         raise KeyboardInterrupt
-    if _cache(recipe) is not None and "min_frequency" in settings:
+    if recipe.cache is not None and "min_frequency" in settings:
         model.min_frequency = settings["min_frequency"]  # type: ignore[attr-defined]
         model._keep_trained()  # type: ignore[attr-defined]  # the corpus was thinned by it
     report = recipe.score(dev)
@@ -212,10 +212,6 @@ def _recipe(study: Study, settings: Mapping[str, Any], passes: int) -> Recipe:
     return recipe
 
 
-def _cache(recipe: Recipe) -> str | None:
-    return getattr(recipe.files, "cache", None)
-
-
 def _is_compiled(study: Study, recipe: Any) -> bool:
     """Say whether a trial learns from compiled features; other files and more knowledge are read by each trial."""
     columns = format_of(study.train, study.files.form) == "columns"
@@ -225,7 +221,7 @@ def _is_compiled(study: Study, recipe: Any) -> bool:
 def _read(study: Study, recipe: Recipe, settings: Mapping[str, Any], dev: Corpus | None) -> Any:
     data = recipe.read(study.files, study.train, dev)
     least = settings.get("min_frequency", 1)
-    if _cache(recipe) is None or least <= 1:
+    if recipe.cache is None or least <= 1:
         return data
     from tagline.models.crf.compilation import CompiledCorpus
     from tagline.models.crf.thinning import thinned

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 from urllib.parse import quote, urlencode, urlsplit
 
+from tagline.checks import refuse_moved
 from tagline.errors import InputError, TaglineError
 from tagline.messages import message
 from tagline.models.entities import Entity
@@ -80,11 +81,14 @@ class Client:
 
     # What models are asked.
 
-    def tag(self, texts: Any, *, min_probability: float = 0.0, split: bool = True, tokens: str = "auto") -> Any:
+    def tag(
+        self, texts: Any, *, min_probability: float = 0.0, split: bool = True, tokenizer: str = "auto", **moved: Any
+    ) -> Any:
         """Find the entities of a text, or of each of several; see `tagline.CRF.tag`."""
+        refuse_moved("tag", moved, {"tokens": "tokenizer"})
         one = isinstance(texts, str)
         texts = [texts] if one else list(texts)
-        options = {"min_probability": min_probability, "split": split, "tokenizer": tokens}
+        options = {"min_probability": min_probability, "split": split, "tokenizer": tokenizer}
         items = self._items("texts", texts, options)
         tagged = [_tagged(item, text) for item, text in zip(items, texts, strict=True)]
         return tagged[0] if one else tagged

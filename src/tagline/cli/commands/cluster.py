@@ -24,7 +24,9 @@ def command(
         bool, option("--vectors", help="Cluster word vectors by k-means; otherwise text by Brown's algorithm.")
     ] = False,
     min_count: Annotated[int, option(help="Leave out words of a text that are rarer.")] = 2,
-    tokens: Annotated[str, option(help="How texts are cut: whitespace, words or characters.")] = "whitespace",
+    tokenizer: Annotated[
+        str, option(help="How texts are cut: whitespace, words or characters.", was="--tokens")
+    ] = "whitespace",
     passes: Annotated[int, option(help="Of k-means, at most.")] = 20,
     seed: Annotated[int, option(help="Of the first centres of k-means.")] = 0,
     encoding: Encoding = "auto",
@@ -45,7 +47,9 @@ def command(
         if vectors:
             table = clusters_of_vectors(files, count, passes=passes, seed=seed, quiet=quiet)
         else:
-            table = clusters_of_texts(files, count, min_count=min_count, tokens=tokens, encoding=encoding, quiet=quiet)
+            table = clusters_of_texts(
+                files, count, min_count=min_count, tokenizer=tokenizer, encoding=encoding, quiet=quiet
+            )
     except KeyboardInterrupt:
         say(message("interrupted, nothing was saved: {} was not written", output), err=True)
         raise SystemExit(130) from None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from tagline.cli.arguments import argument, option
-from tagline.cli.options import AsJson, ModelFile, Tokens
+from tagline.cli.options import AsJson, ModelFile, Tokenizer
 from tagline.cli.speech import put_json, say
 from tagline.errors import InputError
 
@@ -26,7 +26,7 @@ def command(
     model: ModelFile,
     token: Annotated[str | None, option(help="This token only: the word, or its number from 0.")] = None,
     most: Annotated[int, option(help="Reasons for each token.")] = 5,
-    tokens: Tokens = "auto",
+    tokenizer: Tokenizer = "auto",
     document: Annotated[
         str | None,
         option(help="For a model that reads documents: a text with the sentences of the document that this one is in."),
@@ -48,8 +48,8 @@ def command(
     if not loaded.explains:
         raise InputError("--model: expected a model that can explain its tags, got a {}", type(loaded).__name__)
     text = read_string("-") if sentence == "-" else sentence
-    rest = {} if document is None else {"documents": sentences_of(loaded, document, tokens)}
-    explanation = loaded.explain(as_sentence(loaded, text, tokens), **rest)
+    rest = {} if document is None else {"documents": sentences_of(loaded, document, tokenizer)}
+    explanation = loaded.explain(as_sentence(loaded, text, tokenizer), **rest)
     if token is not None:
         explanation = only(explanation, token)
     if as_json:
@@ -58,7 +58,7 @@ def command(
     say(explanation.text(most), nl=False)
 
 
-def as_sentence(model: Model, text: str, tokens: str) -> Sentence:
+def as_sentence(model: Model, text: str, tokenizer: str) -> Sentence:
     """Cut a text for a model; one that looks at several columns takes tokens ``word/column1/…`` with blanks between."""
     from tagline.models.cutting import cut_for
     from tagline.readers.corpus import TOKEN, Corpus
@@ -68,7 +68,7 @@ def as_sentence(model: Model, text: str, tokens: str) -> Sentence:
         raise InputError("sentence: expected words, got none")
     count = model.input_.columns
     if count == 1:
-        return corpus_of_texts([text], cut_for(model, tokens))[0]
+        return corpus_of_texts([text], cut_for(model, tokenizer))[0]
     names = [TOKEN, *map(str, range(1, count))]
     rows = [word.rsplit("/", count - 1) for word in text.split()]
     for word, fields in zip(text.split(), rows, strict=True):
@@ -80,7 +80,7 @@ def as_sentence(model: Model, text: str, tokens: str) -> Sentence:
     return Corpus.from_sentences([{name: [row[c] for row in rows] for c, name in enumerate(names)}])[0]
 
 
-def sentences_of(model: Model, path: str, tokens: str) -> Corpus:
+def sentences_of(model: Model, path: str, tokenizer: str) -> Corpus:
     """Read a document of raw text and cut it for a model."""
     from tagline.models.cutting import cut_for
     from tagline.readers.raw_text import corpus_of_texts
@@ -91,7 +91,7 @@ def sentences_of(model: Model, path: str, tokens: str) -> Corpus:
         raise InputError("--document: expected a model that reads documents of words alone, got another")
     lines = [line for line in read_string(path).split("\n") if line.strip()]
     pieces = [line[start:end] for line in lines for start, end in split_sentences(line)]
-    return corpus_of_texts(pieces, cut_for(model, tokens))
+    return corpus_of_texts(pieces, cut_for(model, tokenizer))
 
 
 def only(explanation: Explanation, token: str) -> Explanation:

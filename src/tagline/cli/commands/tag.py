@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from tagline.cli.arguments import argument, option
-from tagline.cli.options import Encoding, Lenient, Ray, Threads, Tokens, Workers, use_threads
+from tagline.cli.options import Encoding, Lenient, Ray, Threads, Tokenizer, Workers, use_threads
 from tagline.cli.speech import say
 from tagline.errors import InputError
 from tagline.messages import message
@@ -33,7 +33,7 @@ def command(
         ),
     ] = None,
     split: Annotated[bool, option("--split", help="Split lines of raw text into sentences.", panel=READING)] = False,
-    tokens: Tokens = "auto",
+    tokenizer: Tokenizer = "auto",
     encoding: Encoding = "auto",
     docstart: Annotated[
         bool, option("--docstart", help="Leave out -DOCSTART- lines of columns.", panel=READING)
@@ -133,7 +133,7 @@ def command(
         say(message("-o names a file now; {0} was taken as --as {0}", output), err=True)
         output, shape = None, output
     questions = Questions(shape, marginals, k_best, spans, min_probability)
-    source = Source(form, tokens, encoding, comment, docstart, split=split, documents=documents)
+    source = Source(form, tokenizer, encoding, comment, docstart, split=split, documents=documents)
     paths = files_named(files or ["-"])
     if documents is not None and (len(paths) > 1 or url is not None or ray is not None):
         raise InputError("--documents: expected one input and a model file, got several inputs, a service or --ray")

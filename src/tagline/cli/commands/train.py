@@ -77,9 +77,9 @@ def train(
             panel=DATA,
         ),
     ] = None,
-    tokens: Annotated[
+    tokenizer: Annotated[
         str,
-        option(help="How texts of JSON lines are cut: words, characters or whitespace.", panel=DATA),
+        option(help="How texts of JSON lines are cut: words, characters or whitespace.", panel=DATA, was="--tokens"),
     ] = "words",
     encoding: Encoding = "auto",
     lenient: Lenient = False,
@@ -126,47 +126,48 @@ def train(
       tagline train 'parts/*.gz' -o model.tagline --ray --workers 4
     """
     from tagline.cli.outcome import report_lines
-    from tagline.cli.progress import reporting
     from tagline.cli.training import speaks, train_file
     from tagline.models.provenance import parse_note
     from tagline.readers.training_files import LabelledFiles
+    from tagline.training.running.bars import on_console
+    from tagline.training.running.progress import Budget, Silent
 
     if ray is None and (workers is not None or scratch is not None):
         raise InputError("--{}: expected --ray beside it, got none", "workers" if workers is not None else "scratch")
     use_threads(threads)
     said = {name: options[name] for name in named if name in options}
+    spread = {"address": ray or None, "workers": workers, "threads": threads or 1, "scratch": scratch}
+    first = speaks()
+    tell = on_console(Budget(), every_pass=verbose, bar=not verbose) if first and not quiet else Silent()
     try:
-        with reporting(quiet=quiet or not speaks(), verbose=verbose) as tell:
-            done = train_file(
-                file,
-                output,
-                model if "model" in named else None,
-                said,
-                dev=dev,
-                reading=LabelledFiles(form, tag_column, tokens, encoding, lenient),
-                notes=dict(parse_note(text) for text in note or ()),
-                date=date,
-                ray=None
-                if ray is None
-                else {"address": ray or None, "workers": workers, "threads": threads or 1, "scratch": scratch},
-                tell=tell,
-            )
-            tell.finish()
-            for line in report_lines(done) if speaks() else ():
-                tell.say(line)
+        done = train_file(
+            file,
+            output,
+            model if "model" in named else None,
+            said,
+            dev=dev,
+            reading=LabelledFiles(form, tag_column, tokenizer, encoding, lenient),
+            notes=dict(parse_note(text) for text in note or ()),
+            date=date,
+            ray=None if ray is None else spread,
+            tell=tell,
+        )
+        tell.finish()
+        for line in report_lines(done) if first else ():
+            tell.say(line)
     except KeyboardInterrupt:
+        tell.finish()
         checkpoint = said.get("checkpoint")
         left = (
             message("; --checkpoint {} --resume goes on", checkpoint)
             if checkpoint and os.path.exists(checkpoint)
             else ""
         )
-        say(
-            message("interrupted, nothing was saved: {} was not written{}", output, left),
-            err=True,
-        )
+        say(message("interrupted, nothing was saved: {} was not written{}", output, left), err=True)
         raise SystemExit(130) from None
-    if as_json and speaks():
+    finally:
+        tell.finish()
+    if as_json and first:
         put_json(done.as_dict())
     if done.interrupted:
         raise SystemExit(130)

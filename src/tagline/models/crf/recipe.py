@@ -43,11 +43,6 @@ class CRFRecipe(Recipe):
         """Where the template comes from."""
         return None if self.chosen is None else self.chosen.source
 
-    @property
-    def cache(self) -> str | None:
-        """A folder for compiled sentences."""
-        return getattr(self.files, "cache", None)
-
     def check(self) -> None:
         """Refuse settings that cannot be meant, and a template or a teacher that is not there."""
         super().check()
@@ -82,15 +77,11 @@ class CRFRecipe(Recipe):
         sample = _first_block(reading, path) if cached else reading.read(path)
         template, why = self._template(sample, dev)
         data = self._compiled(reading, path, template) if cached else self._matched(sample)
+        self.problems = sample.problems
         self.introduce(data)
         if (dictionary := self.model.dictionary) is not None:
             self.tell.say(message("dictionary of {:,} phrases, types {}", len(dictionary), ", ".join(dictionary.types)))
         self._introduce_template(self.chosen or template, why)
-        self.problems = sample.problems
-        if sample.problems:
-            self.tell.say(
-                message("skipped {} broken sentences; the first: {}", len(sample.problems), sample.problems[0])
-            )
         return data
 
     def choose(self, sample: Callable[[], Any], dev: Corpus | None) -> None:
