@@ -30,6 +30,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from tagline.checks import shown_value
 from tagline.errors import InputError, StorageError
 from tagline.messages import in_english, message
 from tagline.writing import REMEDIES, open_new
@@ -52,8 +53,9 @@ _DTYPES = {
 _NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
 _METADATA, _PAD = "__metadata__", "_pad"
 _UNKNOWN = "0" * 8  # in the place of a checksum while it is computed
+_BLANK = f'"checksum":"{_UNKNOWN}"'.encode()
 _MOST_AXES = 32  # of an array, in every NumPy
-_DAMAGED = message("the file is damaged or was not written by Tagline; copy it again or save the model anew")
+DAMAGED = message("the file is damaged or was not written by Tagline; copy it again or save the model anew")
 _NAME = message("name a file that was written by save")
 _COPY = message("copy it again from where it was made")
 
@@ -201,7 +203,7 @@ def _name_of(path: Path) -> str:
     return name
 
 
-def _bad(source: str, expected: str, got: str, remedy: str = _DAMAGED) -> StorageError:
+def _bad(source: str, expected: str, got: str, remedy: str = DAMAGED) -> StorageError:
     return StorageError("{}: expected {}, got {}; {}", source, expected, got, remedy)
 
 
@@ -227,8 +229,7 @@ def _pack(config: dict[str, Any], tensors: Tensors) -> list[Piece]:
     if len(entries) > MOST_TENSORS:
         raise InputError("tensors: expected up to {} with their padding, got {}", MOST_TENSORS, len(entries) - 1)
     front = _front(entries)
-    checksum = _checksum(front, *pieces)
-    return [front.replace(_checksum_field(_UNKNOWN), _checksum_field(checksum), 1), *pieces]
+    return [front.replace(_BLANK, f'"checksum":"{_checksum(front, *pieces)}"'.encode(), 1), *pieces]
 
 
 def _entry(dtype: str, shape: tuple[int, ...], begin: int, size: int) -> dict[str, Any]:
@@ -244,16 +245,11 @@ def _front(entries: dict[str, Any]) -> bytes:
     header += b" " * (-(8 + len(header)) % ALIGNMENT)
     if len(header) > LARGEST_HEADER:
         raise InputError("config: expected up to {} bytes, got {}; put tables into arrays", LARGEST_HEADER, len(header))
-    if (count := _lists(header)) > MOST_LISTS:
+    if (count := header.count(b"[") + header.count(b"{")) > MOST_LISTS:
         raise InputError(
             "config: expected up to {} lists and objects, got {}; put tables into arrays", MOST_LISTS, count
         )
     return struct.pack("<Q", len(header)) + header
-
-
-def _lists(header: bytes) -> int:
-    """Return how many lists and objects there are at most, before any is made."""
-    return header.count(b"[") + header.count(b"{")
 
 
 def _config_text(config: dict[str, Any]) -> str:
@@ -287,10 +283,6 @@ def _plain(name: str, value: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _checksum_field(checksum: str) -> bytes:
-    return f'"checksum":"{checksum}"'.encode()
-
-
 def _checksum(*pieces: Piece) -> str:
     total = 0
     for piece in pieces:
@@ -305,13 +297,15 @@ def _unpack(data: bytes | bytearray | memoryview | mmap.mmap, source: str, verif
     view = memoryview(data).cast("B")
     header = _header(view, source)
     fields = _json(header, f"{source}: header")
-    metadata = fields.pop(_METADATA, None)
+    metadata: Any = fields.pop(_METADATA, None)
     config, version = _metadata(metadata, source)
     begin = 8 + len(header)
     entries = {name: _checked(name, entry, source) for name, entry in fields.items()}
     _check_cover([place for _, _, place in entries.values()], len(view) - begin, source)
-    if verify and "checksum" in metadata:
-        _verify(metadata["checksum"], header, view, source)
+    if verify and (stated := metadata.get("checksum", ...)) is not ...:
+        blank = header.replace(f'"checksum":"{stated}"'.encode(), _BLANK, 1)
+        if (computed := _checksum(view[:8], blank, view[begin:])) != stated:
+            raise _bad(source, message("the checksum {}", shown_value(stated)), repr(computed))
     tensors = {
         name: _array(name, view[begin + first : begin + last], dtype, shape, source)
         for name, (dtype, shape, (first, last)) in entries.items()
@@ -342,7 +336,7 @@ def _header(view: memoryview, source: str) -> bytes:
     # Counted before anything is built. In settings the quotes are escaped, so that they do not count.
     if (count := header.count(b'"data_offsets"')) > MOST_TENSORS:
         raise _bad(source, message("up to {} tensors", MOST_TENSORS), str(count))
-    if (count := _lists(header)) > MOST_LISTS:
+    if (count := header.count(b"[") + header.count(b"{")) > MOST_LISTS:
         raise _bad(source, message("up to {} lists and objects in the header", MOST_LISTS), str(count))
     return header
 
@@ -372,13 +366,15 @@ def _json(text: bytes | str, source: str) -> dict[str, Any]:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        raise ValueError(message("{} twice as a key", _shown(Counter((key for key, _ in pairs)).most_common(1)[0][0])))
+        raise ValueError(
+            message("{} twice as a key", shown_value(Counter((key for key, _ in pairs)).most_common(1)[0][0]))
+        )
     return fields
 
 
 def _finite(digits: str) -> float:
     if not math.isfinite(float(digits)):
-        raise ValueError(message("the number {}", _shown(digits)))
+        raise ValueError(message("the number {}", shown_value(digits)))
     return float(digits)
 
 
@@ -388,7 +384,7 @@ def _metadata(metadata: object, source: str) -> tuple[dict[str, Any], int]:
         raise _bad(source, message("a Tagline model file"), message("a safetensors file of something else"), _NAME)
     version, text = metadata.get("version"), metadata.get("tagline")
     if not isinstance(version, str) or not re.fullmatch("[0-9]{1,9}", version):
-        raise _bad(source, message("a version number"), _shown(version))
+        raise _bad(source, message("a version number"), shown_value(version))
     if int(version) > VERSION:
         got = message("format {}, written by a newer Tagline", int(version))
         raise _bad(
@@ -398,14 +394,8 @@ def _metadata(metadata: object, source: str) -> tuple[dict[str, Any], int]:
             message("upgrade Tagline to read it"),
         )
     if not isinstance(text, str):
-        raise _bad(source, message("settings in the metadata under 'tagline'"), _shown(text))
+        raise _bad(source, message("settings in the metadata under 'tagline'"), shown_value(text))
     return _json(text, f"{source}: settings"), int(version)
-
-
-def _shown(value: object) -> str:
-    """Return a value as messages quote it."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 Place: TypeAlias = tuple[int, int]
@@ -413,20 +403,20 @@ Place: TypeAlias = tuple[int, int]
 
 
 def _checked(name: str, entry: Any, source: str) -> tuple[np.dtype[Any], tuple[int, ...], Place]:
-    where = message("{source}: tensor {name}", source=source, name=_shown(name))
+    where = message("{}: tensor {}", source, shown_value(name))
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise _bad(where, message("dtype, shape and data_offsets"), _shown(entry))
+        raise _bad(where, message("dtype, shape and data_offsets"), shown_value(entry))
     if not isinstance(entry["dtype"], str) or entry["dtype"] not in _DTYPES:
-        raise _bad(where, message("a dtype of {}", ", ".join(_DTYPES)), _shown(entry["dtype"]))
+        raise _bad(where, message("a dtype of {}", ", ".join(_DTYPES)), shown_value(entry["dtype"]))
     shape, place = _naturals(entry["shape"]), _naturals(entry["data_offsets"])
     if shape is None or len(shape) > _MOST_AXES:
-        raise _bad(where, message("a shape of up to {} whole numbers", _MOST_AXES), _shown(entry["shape"]))
+        raise _bad(where, message("a shape of up to {} whole numbers", _MOST_AXES), shown_value(entry["shape"]))
     if place is None or len(place) != 2 or place[0] > place[1]:
-        raise _bad(where, message("two data_offsets, rising"), _shown(entry["data_offsets"]))
+        raise _bad(where, message("two data_offsets, rising"), shown_value(entry["data_offsets"]))
     dtype = np.dtype(_DTYPES[entry["dtype"]])
     # Integers of Python do not wrap. NumPy wants the product without its zeros to fit too.
     if math.prod(size for size in shape if size) * dtype.itemsize >= 2**63:
-        raise _bad(where, message("a shape of fewer than 2^63 bytes"), _shown(entry["shape"]))
+        raise _bad(where, message("a shape of fewer than 2^63 bytes"), shown_value(entry["shape"]))
     size = math.prod(shape) * dtype.itemsize
     if size != place[1] - place[0]:
         raise _bad(
@@ -462,17 +452,10 @@ def _check_cover(places: list[Place], size: int, source: str) -> None:
         )
 
 
-def _verify(stated: object, header: bytes, view: memoryview, source: str) -> None:
-    blank = header.replace(_checksum_field(str(stated)), _checksum_field(_UNKNOWN), 1)
-    computed = _checksum(view[:8], blank, view[8 + len(header) :])
-    if computed != stated:
-        raise _bad(source, message("the checksum {}", _shown(stated)), repr(computed))
-
-
 def _array(name: str, view: memoryview, dtype: np.dtype[Any], shape: tuple[int, ...], source: str) -> NDArray[Any]:
     raw = np.frombuffer(view, np.uint8)
     if dtype == np.bool_ and raw.size and raw.max() > 1:
-        raise _bad(source, message("0 and 1 in tensor {}", _shown(name)), str(raw.max()))
+        raise _bad(source, message("0 and 1 in tensor {}", shown_value(name)), str(raw.max()))
     array: NDArray[Any] = np.ndarray(shape, dtype, raw)
     if not array.flags.aligned:  # in a file of another tool
         array = array.copy()

@@ -57,27 +57,34 @@ REMEDIES = {
 @contextlib.contextmanager
 def open_new(path: Path) -> Iterator[IO[bytes]]:
     """Open a file to be written: it appears whole when the block ends, or not at all where that raises."""
-    name = os.fspath(path)
-    status = _status(name)
-    _check_no_folder(name, status)
-    if status is not None and (not stat.S_ISREG(status.st_mode) or _is_stream(name)):
-        with _through(name) as stream:
+    if (found := _target(os.fspath(path))) is None:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as stream:
             yield stream
         return
-    with _replacing(os.path.realpath(name), status) as stream:
-        yield stream
+    target, status = found
+    _remove_leftovers(target)
+    neighbour, number = _neighbour(target)
+    try:
+        with os.fdopen(number, "wb") as stream:
+            yield stream
+            stream.flush()
+            if status is not None:
+                os.chmod(neighbour, stat.S_IMODE(status.st_mode))
+            os.fsync(stream.fileno())
+            os.replace(neighbour, target)  # while it is locked: nobody takes it for a leftover
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(neighbour)
+        raise
+    _sync_folder(os.path.dirname(target))
 
 
 def check_place(path: Path) -> None:
     """Raise an `OSError` unless a file can be written there; nothing that is there is touched."""
-    name = os.fspath(path)
-    status = _status(name)
-    _check_no_folder(name, status)
-    if status is not None and (not stat.S_ISREG(status.st_mode) or _is_stream(name)):
-        return  # written through
-    neighbour, number = _neighbour(os.path.realpath(name))
-    os.close(number)
-    os.unlink(neighbour)
+    if (target := _target(os.fspath(path))) is not None:
+        neighbour, number = _neighbour(target[0])
+        os.close(number)
+        os.unlink(neighbour)
 
 
 def check_writable(path: Path, place: str = "") -> None:
@@ -99,12 +106,6 @@ def check_writable(path: Path, place: str = "") -> None:
             raise StorageError("{}: there is no folder {}; make it first", where, folder) from None
         remedy = REMEDIES.get(error.errno or 0, message("choose another place"))
         raise StorageError("{}: {} cannot be written: {}; {}", where, name, error.strerror, remedy) from None
-
-
-def _check_no_folder(name: str, status: os.stat_result | None) -> None:
-    """Refuse a folder, and a name that ends with a slash: it stands for a folder that is not there."""
-    if (status is not None and stat.S_ISDIR(status.st_mode)) or name.endswith(_SEPARATORS):
-        raise IsADirectoryError(errno.EISDIR, message("a folder, not a file"), name)
 
 
 @contextlib.contextmanager
@@ -159,46 +160,24 @@ def _take_the_place(folder: str, target: str) -> None:
     shutil.rmtree(before, ignore_errors=True)
 
 
-def _status(name: str) -> os.stat_result | None:
-    try:
-        return os.stat(name)
-    except (FileNotFoundError, NotADirectoryError):  # the folder of a name may be a file
-        return None
+def _target(name: str) -> tuple[str, os.stat_result | None] | None:
+    """Return the file that a write replaces, links followed, and what it is now; None for what is written through.
 
-
-def _is_stream(name: str) -> bool:
-    """Say whether a name stands for a stream that is open already: what is behind it must stay.
-
-    Not all of /dev is streams: files in /dev/shm are files.
+    That is a device, a pipe, and a name of a stream that is open already: what is behind it must stay. Not all of /dev
+    is streams: files in /dev/shm are files.
     """
-    path = os.path.abspath(name)
-    return path in ("/dev/stdin", "/dev/stdout", "/dev/stderr") or path.startswith(("/dev/fd/", "/proc/"))
-
-
-@contextlib.contextmanager
-def _through(name: str) -> Iterator[IO[bytes]]:
-    number = os.open(name, os.O_WRONLY | os.O_APPEND)
-    with os.fdopen(number, "wb") as stream:
-        yield stream
-
-
-@contextlib.contextmanager
-def _replacing(target: str, status: os.stat_result | None) -> Iterator[IO[bytes]]:
-    _remove_leftovers(target)
-    neighbour, number = _neighbour(target)
     try:
-        with os.fdopen(number, "wb") as stream:
-            yield stream
-            stream.flush()
-            if status is not None:
-                os.chmod(neighbour, stat.S_IMODE(status.st_mode))
-            os.fsync(stream.fileno())
-            os.replace(neighbour, target)  # while it is locked: nobody takes it for a leftover
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(neighbour)
-        raise
-    _sync_folder(os.path.dirname(target))
+        status = os.stat(name)
+    except (FileNotFoundError, NotADirectoryError):  # the folder of a name may be a file
+        status = None
+    # A name that ends with a slash stands for a folder that is not there.
+    if (status is not None and stat.S_ISDIR(status.st_mode)) or name.endswith(_SEPARATORS):
+        raise IsADirectoryError(errno.EISDIR, message("a folder, not a file"), name)
+    path = os.path.abspath(name)
+    is_stream = path in ("/dev/stdin", "/dev/stdout", "/dev/stderr") or path.startswith(("/dev/fd/", "/proc/"))
+    if status is not None and (is_stream or not stat.S_ISREG(status.st_mode)):
+        return None
+    return os.path.realpath(name), status
 
 
 def _neighbour(target: str) -> tuple[str, int]:

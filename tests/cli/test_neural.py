@@ -275,7 +275,7 @@ class Interrupting(Silent):
     def __init__(self, epochs: int) -> None:
         self.left = epochs
 
-    def passed(self, done: Step, weights: Any = None) -> None:
+    def passed(self, done: Step) -> None:
         self.left -= 1
 
     def stepped(self, done: int, total: int, loss: float) -> None:

@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from tagline.cli.progress import Bar, Lines, Silent, reporting, seconds_left
-from tagline.models.recipes import Budget
 from tagline.training.iteration import Step
+from tagline.training.running.progress import Budget
 
 
 def passes(objectives: list[float], pace: float = 2.0) -> list[Step]:
@@ -47,11 +47,11 @@ def test_lines_come_seldom() -> None:
     now = [0.0]
     lines = Lines(Console(file=out), Budget(passes=100), every_pass=False, clock=lambda: now[0])
     for done in passes([100.0 / n for n in range(1, 31)]):
-        lines.passed(done, None)
+        lines.passed(done)
     assert [line.split()[1] for line in out.getvalue().splitlines()] == ["1", "2", "5", "10", "20"]
     assert "pass 5  objective 20.00  dev 50.00  10 s  about 3 min 10 s left" in out.getvalue()
     now[0] = 11.0
-    lines.passed(passes([1.0] * 33)[-1], None)
+    lines.passed(passes([1.0] * 33)[-1])
     assert out.getvalue().splitlines()[-1].startswith("pass 33 ")
 
 
@@ -60,7 +60,7 @@ def test_a_terminal_gets_one_line_that_goes_away() -> None:
     bar = Bar(Console(file=out, force_terminal=True, width=80), Budget(passes=9))
     bar.stage("reading [x].txt")
     bar.bar.refresh()
-    bar.passed(passes([3.0, 2.0])[1], None)
+    bar.passed(passes([3.0, 2.0])[1])
     bar.bar.refresh()
     bar.say("learning [from] it")
     bar.finish()
@@ -92,7 +92,7 @@ def test_each_epoch_of_a_network_has_a_line() -> None:
         lines = Lines(Console(file=out), Budget(passes=9, period=0), every_pass=every)
         for done in epochs(3, 8):
             lines.stepped(1, 2, 0.5)
-            assert lines.passed(done) is None, "a callback that stops nothing"
+            lines.passed(done)
         assert len(out.getvalue().splitlines()) == 6
         assert out.getvalue().splitlines()[0] == first
 

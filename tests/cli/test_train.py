@@ -258,8 +258,8 @@ def test_interrupted_training_is_saved(folder: Path, tmp_path: Path) -> None:
         def say(self, text: str) -> None: ...
         def stage(self, text: str) -> None: ...
         def finish(self) -> None: ...
-        def passed(self, done, weights) -> None:
-            if done.iteration == 3:
+        def passed(self, done) -> None:
+            if done.number == 3:
                 raise KeyboardInterrupt
 
     done = train_file(str(folder / "train.txt"), str(tmp_path / "m"), tell=Impatient())
@@ -340,7 +340,7 @@ def test_ctrl_c_while_the_dev_set_is_scored(folder: Path, tmp_path: Path, monkey
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tagline.cli.training.score", stop)
+    monkeypatch.setattr("tagline.models.recipes.Recipe.score", stop)
     words = ("train", folder / "train.txt", "--dev", folder / "dev.txt", "-o", tmp_path / "m", "--max-iterations", 2)
     done = tagline(*words)
     assert done.code == 0

@@ -15,7 +15,6 @@ from tagline.models.files import (
     Packed,
     StoredModel,
     TrainingFacts,
-    check_version,
     config_of,
     facts_of,
     labels_of,
@@ -44,7 +43,7 @@ class MajorityTagger(MajoritySettings, StoredModel, ChainModel, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> MajorityTagger:
         lesson, words = prepare(read_labels(X, y), scheme=None), words_of(tokens_as_corpus(X))
-        labels, votes = lesson.numbers(), {}
+        labels, votes = lesson.labelled.ids, {}
         for word, label in zip(words.strings, labels.tolist(), strict=True):
             votes.setdefault(word, Counter())[label] += 1
         self.words_ = {word: count.most_common(1)[0][0] for word, count in votes.items()}
@@ -70,8 +69,7 @@ class MajorityTagger(MajoritySettings, StoredModel, ChainModel, BaseEstimator):
         return config_of(self.kind, 1, self.names_, own, self._settings(), self.training_), {}
 
     def _take(self, file: ModelFile) -> None:
-        with reading(file):
-            check_version(file, 1, "a majority tagger")
+        with reading(file, 1, "a majority tagger"):
             self.names_, self.training_, self.training_log_ = labels_of(file), facts_of(file), ()
             self.words_, self.usual_ = file.setting("words", dict), file.setting("usual", int)
 

@@ -180,29 +180,6 @@ def test_freezing_out_of_range(freeze: Any) -> None:
         TransformerEncoder(make("bert"), freeze=freeze)
 
 
-def test_rates_fall_towards_the_embeddings(name: str) -> None:
-    encoder = TransformerEncoder(make(name))
-    assert encoder.num_layers == (1 if name == "albert" else 3)
-    rates = encoder.layer_rates(0.5)
-    for key, _ in encoder.named_parameters():
-        fitting = [one for one in rates if key.startswith(f"{one}.")]
-        rate = rates[max(fitting, key=len)]
-        assert rate == 0.5 ** (encoder.num_layers - encoder._depths[key.removeprefix("model.")])
-    assert max(rates.values()) == 1
-    assert min(rates.values()) == 0.5**encoder.num_layers
-    assert rates["model.embeddings"] == 0.5**encoder.num_layers
-
-
-def test_every_layer_has_its_rate() -> None:
-    assert TransformerEncoder(make("modernbert")).layer_rates(0.5)["model.final_norm"] == 1.0
-    assert TransformerEncoder(make("roberta")).layer_rates(0.5) == {
-        "model.embeddings": 0.125,
-        "model.encoder.layer.0": 0.25,
-        "model.encoder.layer.1": 0.5,
-        "model.encoder.layer.2": 1.0,
-    }
-
-
 def test_dropout_of_vectors() -> None:
     encoder = TransformerEncoder(make("bert"), dropout=0.5, freeze="all")
     batch = batch_of(pieces_for("bert"), sentences_of(30))
@@ -319,10 +296,6 @@ def test_layers_in_several_lists() -> None:
         lists, _, rest = name.partition(".")
         inside = lists in ("attentions", "layer_norm1", "ffns", "layer_norm2")
         assert part.requires_grad == (inside and int(rest.partition(".")[0]) > 0), name
-    rates = encoder.layer_rates(0.5)
-    assert rates["model.ffns.0"] == rates["model.attentions.0"] == 0.25
-    assert rates["model.ffns.2"] == rates["model.layer_norm2.2"] == 1.0
-    assert rates["model.embeddings"] == 0.125
 
 
 def test_encoders_only() -> None:

@@ -52,14 +52,9 @@ class Aligned:
         return len(self.offsets) - 1
 
     @property
-    def gold_column(self) -> Column:
-        """The gold labels as a column."""
-        return Column(self.labels, self.gold)
-
-    @property
-    def predicted_column(self) -> Column:
-        """The predicted labels as a column."""
-        return Column(self.labels, self.predicted)
+    def columns(self) -> tuple[Column, Column]:
+        """The gold and the predicted labels as columns."""
+        return Column(self.labels, self.gold), Column(self.labels, self.predicted)
 
 
 def align(gold: Labellings, predicted: Labellings, offsets: ArrayLike | None = None) -> Aligned:

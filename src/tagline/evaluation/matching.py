@@ -66,17 +66,12 @@ class SpanPair:
     @property
     def correct(self) -> BoolArray:
         """Whether each predicted span is a gold one, boundary and type: ``[predicted]``."""
-        partner, same = self.same_boundary
-        return same & (self.gold.label[partner] == self.predicted.label) if len(self.gold) else same
-
-    @property
-    def same_boundary(self) -> tuple[IntArray, BoolArray]:
-        """The gold span that ends where each predicted one does, if any, and whether it starts there too."""
         gold, predicted = self.gold, self.predicted
-        partner = np.minimum(np.searchsorted(gold.end, predicted.end), max(len(gold) - 1, 0))
         if not len(gold):
-            return partner, np.zeros(len(predicted), np.bool_)
-        return partner, (gold.start[partner] == predicted.start) & (gold.end[partner] == predicted.end)
+            return np.zeros(len(predicted), np.bool_)
+        partner = np.minimum(np.searchsorted(gold.end, predicted.end), len(gold) - 1)  # that ends there, if any
+        same_boundary, same_type = self.agreement(partner, np.arange(len(predicted)))
+        return same_boundary & same_type
 
     @property
     def overlaps(self) -> tuple[IntArray, IntArray]:
@@ -106,8 +101,7 @@ class SpanPair:
 def pair_spans(pair: Aligned, rule: str) -> SpanPair:
     """Find the spans on both sides by a rule of `tagline.readers.spans`, or by one that `full_rule` completes."""
     rule = full_rule(pair, rule)
-    gold = find_spans(pair.gold_column, pair.offsets, rule)
-    predicted = find_spans(pair.predicted_column, pair.offsets, rule)
+    gold, predicted = (find_spans(column, pair.offsets, rule) for column in pair.columns)
     labels = tuple(sorted({*gold.labels, *predicted.labels}))
     return SpanPair(
         labels, _placed(gold, pair.offsets, labels), _placed(predicted, pair.offsets, labels), pair.offsets, rule

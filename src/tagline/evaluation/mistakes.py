@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tagline.checks import check_whole
 from tagline.drawing.result_tables import Readable
@@ -166,16 +166,13 @@ def find_mistakes(
     (1, 1, 'sentence 0: PER "Anna Berg" found as PER "Anna"')
     """
     pair = align(gold, predicted, offsets)
-    return mistakes_of(pair_spans(pair, rule), words_beside(gold, tokens, pair.num_tokens), examples)
+    return mistakes_of(pair_spans(pair, rule), words_of(tokens, pair.num_tokens, gold), examples)
 
 
-def words_beside(gold: Labellings, tokens: Labellings | None, num_tokens: int) -> Column | None:
-    """Return `tokens` as a column; where they are left out, the words of `gold` if it is a corpus."""
-    return words_of(tokens if tokens is not None else gold if isinstance(gold, Corpus) else None, num_tokens)
-
-
-def words_of(tokens: Labellings | None, num_tokens: int) -> Column | None:
-    """Return words as a column, which must have this many; None where there are none."""
+def words_of(tokens: Labellings | None, num_tokens: int, gold: Labellings | None = None) -> Column | None:
+    """Return words as a column, which must have this many: those of `gold` where they are left out, if it has some."""
+    if tokens is None and isinstance(gold, Corpus):
+        tokens = gold
     if tokens is None:
         return None
     if isinstance(tokens, Corpus):
@@ -191,27 +188,26 @@ def mistakes_of(pair: SpanPair, words: Column | None = None, examples: int = 5) 
     """Sort spans that are paired already."""
     check_whole("examples", examples, 0)
     of_gold, of_predicted = pair.overlaps
-    kinds = _kinds_of_pairs(pair, of_gold, of_predicted)  # [pairs]
+    same_boundary, same_type = pair.agreement(of_gold, of_predicted)
+    kinds = np.where(same_boundary, np.where(same_type, CORRECT, TYPE), np.where(same_type, BOUNDARY, BOTH))  # [pairs]
     gold, best_of_gold = _best(kinds, of_gold, of_predicted, len(pair.gold))
     predicted, _ = _best(kinds, of_predicted, of_gold, len(pair.predicted))
     listed: dict[str, tuple[Mistake, ...]] = {}
     for number, kind in ((TYPE, "type"), (BOUNDARY, "boundary"), (BOTH, "both"), (ALONE, "missed")):
         first = np.flatnonzero(gold == number)[:examples]
         listed[kind] = tuple(_mistake(pair, kind, int(g), int(best_of_gold[g]), words) for g in first)
+    counts = []
+    for classes, alone in ((gold, "missed"), (predicted, "spurious")):
+        names = ("correct", "type", "boundary", "both", alone)
+        counts.append(dict(zip(names, np.bincount(classes, minlength=len(names)).tolist(), strict=True)))
     first = np.flatnonzero(predicted == ALONE)[:examples]
     listed["spurious"] = tuple(_mistake(pair, "spurious", -1, int(p), words) for p in first)
     return Mistakes(
         pair.rule,
-        _counts(gold, "missed"),
-        _counts(predicted, "spurious"),
+        *counts,
         _type_confusions(pair, of_gold[kinds == TYPE], of_predicted[kinds == TYPE]),
         listed,
     )
-
-
-def _kinds_of_pairs(pair: SpanPair, of_gold: IntArray, of_predicted: IntArray) -> NDArray[np.int64]:
-    same_boundary, same_type = pair.agreement(of_gold, of_predicted)
-    return np.where(same_boundary, np.where(same_type, CORRECT, TYPE), np.where(same_type, BOUNDARY, BOTH))
 
 
 def _best(kinds: IntArray, mine: IntArray, theirs: IntArray, count: int) -> tuple[IntArray, IntArray]:
@@ -222,11 +218,6 @@ def _best(kinds: IntArray, mine: IntArray, theirs: IntArray, count: int) -> tupl
     chosen = np.flatnonzero(kinds == best[mine])[::-1]  # backwards: the first in the text is written last
     partner[mine[chosen]] = theirs[chosen]
     return best, partner
-
-
-def _counts(classes: IntArray, alone: str) -> dict[str, int]:
-    names = ("correct", "type", "boundary", "both", alone)
-    return dict(zip(names, np.bincount(classes, minlength=len(names)).tolist(), strict=True))
 
 
 def _type_confusions(pair: SpanPair, of_gold: IntArray, of_predicted: IntArray) -> tuple[tuple[str, str, int], ...]:

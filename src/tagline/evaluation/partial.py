@@ -18,7 +18,7 @@ from tagline.drawing.result_tables import Readable
 from tagline.evaluation.alignment import Labellings, align
 from tagline.evaluation.matching import AUTO, SpanPair, pair_spans
 from tagline.messages import message
-from tagline.types import BoolArray, IntArray
+from tagline.types import BoolArray
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,8 @@ def partial_of(pair: SpanPair) -> PartialScores:
     same_boundary, same_type = pair.agreement(of_gold, of_predicted)
 
     def score(matches: BoolArray) -> PartialScore:
-        matched_found, matched_gold = _distinct(of_predicted[matches]), _distinct(of_gold[matches])
-        return PartialScore(matched_found, len(pair.predicted), matched_gold, len(pair.gold))
+        matched_found, matched_gold = np.unique(of_predicted[matches]), np.unique(of_gold[matches])
+        return PartialScore(len(matched_found), len(pair.predicted), len(matched_gold), len(pair.gold))
 
     return PartialScores(
         pair.rule,
@@ -126,7 +126,3 @@ def partial_of(pair: SpanPair) -> PartialScores:
         type=score(same_type),
         overlap=score(np.ones(len(of_gold), np.bool_)),
     )
-
-
-def _distinct(indices: IntArray) -> int:
-    return len(np.unique(indices))

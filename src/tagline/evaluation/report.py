@@ -18,7 +18,7 @@ from tagline.errors import InputError, visible
 from tagline.evaluation.alignment import Labellings, align
 from tagline.evaluation.calibration import Reliability
 from tagline.evaluation.matching import AUTO, CONLLEVAL, pair_spans
-from tagline.evaluation.mistakes import Mistakes, mistakes_of, words_beside
+from tagline.evaluation.mistakes import Mistakes, mistakes_of, words_of
 from tagline.evaluation.partial import PartialScores, partial_of
 from tagline.evaluation.scores import Score
 from tagline.evaluation.segmentation import SegmentationScores, segmentation_of
@@ -168,7 +168,7 @@ def evaluate(
         )
     if spans is None:
         return Report(tokens_of(pair))
-    words = words_beside(gold, tokens, pair.num_tokens)
+    words = words_of(tokens, pair.num_tokens, gold)
     counts = spans.per_sentence() if resamples or other is not None else None
     comparison = None
     if counts is not None and other is not None:

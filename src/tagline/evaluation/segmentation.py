@@ -130,8 +130,8 @@ def segmentation_of(
     pair: Aligned, characters: Column | None, training_words: Iterable[str] | None = None
 ) -> SegmentationScores:
     """Score labels that were read already; ``characters`` are their tokens."""
-    starts, ends = _words(word_begins(pair.gold_column, pair.offsets))
-    predicted_begins = word_begins(pair.predicted_column, pair.offsets)
+    gold_begins, predicted_begins = (word_begins(column, pair.offsets) for column in pair.columns)
+    starts, ends = _words(gold_begins)
     right = _right(starts, ends, predicted_begins)
     words = Score(int(right.sum()), int(predicted_begins.sum()), len(starts))
     if training_words is None:

@@ -88,9 +88,9 @@ def mention_places(words: Column, offsets: IntArray, numbers: IntArray, count: i
 
 def resolved(template: Template, width: int) -> Template:
     """Return the template with macros for the columns that `mention_columns` puts behind `width` others."""
-    columns = {macro: width + k for k, macro in enumerate(_macros(template))}
-    if not columns:
+    if not template.num_mentions:
         return template
+    columns = {macro: width + k for k, macro in enumerate(_macros(template))}
 
     def looking(line: TemplateLine) -> TemplateLine:
         return replace(line, macros=tuple(_resolved(macro, columns) for macro in line.macros))

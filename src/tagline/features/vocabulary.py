@@ -59,8 +59,17 @@ class Vocabulary:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Vocabulary:
         """Take what `arrays` returned, mapped from a file or not; whatever is wrong with it is an error."""
-        checked = {name: _array(name, arrays, types) for name, types in _TYPES.items()}
-        data, lengths, slots, marks = (checked[name] for name in _TYPES)
+        checked: list[NDArray[Any]] = []
+        for name, types in _TYPES.items():
+            if name not in arrays:
+                there = ", ".join(arrays) or message("none")
+                raise InputError("vocabulary: expected the array {!r}, got only {}", name, there)
+            array = np.asarray(arrays[name])
+            if array.ndim != 1 or array.dtype not in types:
+                wanted, got = message(" or ").join(np.dtype(kind).name for kind in types), list(array.shape)
+                raise InputError("vocabulary: expected {} as {} [n], got {} {}", name, wanted, array.dtype, got)
+            checked.append(np.ascontiguousarray(array).view())
+        data, lengths, slots, marks = checked
         if len(slots) != len(marks) or not len(slots) or len(slots) % 8:
             raise InputError(
                 "vocabulary: expected slots and marks of one length, a multiple of 8, got {} and "
@@ -171,13 +180,3 @@ def _has_utf8(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _array(name: str, arrays: Mapping[str, ArrayLike], types: _Types) -> NDArray[Any]:
-    if name not in arrays:
-        raise InputError("vocabulary: expected the array {!r}, got only {}", name, ", ".join(arrays) or message("none"))
-    array = np.asarray(arrays[name])
-    if array.ndim != 1 or array.dtype not in types:
-        kinds = message(" or ").join(np.dtype(kind).name for kind in types)
-        raise InputError("vocabulary: expected {} as {} [n], got {} {}", name, kinds, array.dtype, list(array.shape))
-    return np.ascontiguousarray(array).view()

@@ -96,20 +96,23 @@ class _Words:
 
     def __init__(self, numbered: NumberedTemplate) -> None:
         lines, names, columns = numbered.template.states, numbered.names, range(numbered.num_columns)
-        alone = [line for line in lines if _is_of_one_word(line)]
+        # Lines that look at one word, by its column.
+        alone: list[list[TemplateLine]] = [[] for _ in columns]
+        for line in filter(_is_of_one_word, lines):
+            alone[line.macros[0].derivation.column].append(line)
         rows, skeletons = _skeletons(line for line in lines if not _is_of_one_word(line))
         # And the words as they are, by which the core finds several lines at once.
         for derivation, reach in list(rows.items()):
             rows.setdefault(Derivation(derivation.column), []).extend(reach)
-        taken = dict.fromkeys(macro.derivation for line in alone for macro in line.macros)
-        self._derivations = [*dict.fromkeys([*taken, *rows])]
+        looked_at = dict.fromkeys(macro.derivation for each in alone for line in each for macro in line.macros)
+        self._derivations = [*dict.fromkeys([*looked_at, *rows])]
         numbers = {derivation: number for number, derivation in enumerate(self._derivations)}
         self.core: Any = compiled.require().WordScores(
             numbered.scorer.states,
             None if names is None else names.parts,
             numbered.hash_bits or 0,
             [(derivation.column, derivation.steps) for derivation in self._derivations],
-            [_alone([line for line in alone if _column(line) == column], numbers) for column in columns],
+            [_alone(each, numbers) for each in alone],
             [
                 (
                     numbers[derivation],
@@ -121,11 +124,13 @@ class _Words:
             ],
             skeletons,
         )
-        windows = [[line.macros[0].row for line in alone if _column(line) == column] for column in columns]
+        windows = [[line.macros[0].row for line in each] for each in alone]
         self._bytes = [4 * numbered.scorer.structure.num_labels * len(set(window)) for window in windows]  # of a word
         self._count = [0 for _ in columns]
         for column, window in enumerate(windows):
-            self._add_paddings(column, [0, *window])
+            before, behind = min([0, *window]), max([0, *window])
+            if distances := [*range(-1, before - 1, -1), *range(1, behind + 1)]:
+                self.core.add(column, (), [tuple(map(taken.of_padding, distances)) for taken in self._derivations])
 
     @property
     def full(self) -> bool:
@@ -160,11 +165,6 @@ class _Words:
         self.core.add(c, tuple(words), taken)
         self._count[c] += len(words)
 
-    def _add_paddings(self, c: int, rows: list[int]) -> None:
-        """Add the padding that rows reach: before the sentence, then behind it."""
-        if distances := [*range(-1, min(rows) - 1, -1), *range(1, max(rows) + 1)]:
-            self.core.add(c, (), [tuple(map(derivation.of_padding, distances)) for derivation in self._derivations])
-
 
 def _skeletons(lines: Iterable[TemplateLine]) -> tuple[dict[Derivation, list[int]], list[Skeleton]]:
     """Lines as the core takes them, and what they take from columns, with the rows that they take it from."""
@@ -180,10 +180,6 @@ def _skeletons(lines: Iterable[TemplateLine]) -> tuple[dict[Derivation, list[int
 
 def _is_of_one_word(line: TemplateLine) -> bool:
     return len({(macro.row, macro.derivation.column) for macro in line.macros}) == 1
-
-
-def _column(line: TemplateLine) -> int:
-    return line.macros[0].derivation.column
 
 
 def _alone(

@@ -18,21 +18,25 @@ from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from tagline import __version__, storage
 from tagline.errors import InputError, MissingPackageError, StorageError
 from tagline.messages import message
 from tagline.models.contract import Model
 from tagline.models.provenance import check_notes, compact_log, count_tokens, fingerprint, now
-from tagline.models.registry import kind_of_file
+from tagline.models.registry import kinds
 from tagline.models.retraining import NeedsTraining
 from tagline.models.sizes import MOST_LABELS, affordable_labels
+from tagline.ragged import offsets_of
 from tagline.readers.rules import scheme
 from tagline.readers.sources import checked_path
 from tagline.storage import ModelFile
 from tagline.training.choices import AlgorithmSettings
 from tagline.training.running.checkpoints import KIND as CHECKPOINT
+from tagline.types import IntArray
+
+_UNSIGNED: tuple[type[np.unsignedinteger[Any]], ...] = (np.uint8, np.uint16, np.uint32)
 
 Packed = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 """The settings and the arrays of a file."""
@@ -43,8 +47,6 @@ FOLDER_FILE = "tagline.safetensors"
 FOLDER_PART = "part of a folder"  # what that file says it is: by itself no model
 
 MOST_NESTED = 16  # lists and dicts of settings in one another
-
-_DAMAGED = message("the file is damaged or was not written by Tagline; copy it again or save the model anew")
 
 
 def load(path: storage.Path, *, verify: bool = True, mapped: bool = True, **options: Any) -> Model:
@@ -126,8 +128,16 @@ def _model_of(file: ModelFile, options: Mapping[str, Any], role: str = "estimato
 def _class_of(file: ModelFile, setting: str, role: str = "estimator") -> Any:
     """The class that has this role in the kind that a setting of a file names."""
     name = file.setting(setting, str)
+    kind = kinds().get(name)
+    if kind is None:
+        raise StorageError(
+            "{}: expected a model of kind {}, got {!r:.60}; upgrade Tagline, or name another file",
+            file.source,
+            message(" or ").join(kinds()),
+            name,
+        )
     try:
-        return getattr(kind_of_file(name, file.source), role)
+        return getattr(kind, role)
     except MissingPackageError as error:
         raise error.at(message("{}, a {} model", file.source, name)) from None
 
@@ -354,6 +364,12 @@ def config_of(
     }
 
 
+def smallest(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers in the smallest type that holds them; `whole_numbers` reads them."""
+    kind = next(kind for kind in _UNSIGNED if numbers.max(initial=0) <= np.iinfo(kind).max)
+    return numbers.astype(kind)
+
+
 _NO_DATA = object()
 
 
@@ -385,23 +401,13 @@ def _plain(value: Any) -> Any:
 
 
 @contextmanager
-def reading(file: ModelFile) -> Iterator[None]:
-    """Turn an error about the contents of a file into one that names the file."""
-    try:
-        yield
-    except InputError as error:
-        raise StorageError("{}: {}; {}", file.source, error, _DAMAGED) from None
+def reading(file: ModelFile, newest: int | None = None, what: str = "") -> Iterator[None]:
+    """Turn an error about the contents of a file into one that names the file.
 
-
-def bad_file(file: ModelFile, expected: str, got: object) -> StorageError:
-    """Return the error for something that a file must not say."""
-    return StorageError("{}: expected {}, got {!r:.60}; {}", file.source, expected, got, _DAMAGED)
-
-
-def check_version(file: ModelFile, newest: int, what: str) -> None:
-    """Refuse a layout that is newer than this version of Tagline; `what` names the kind, with its article."""
-    version = file.setting("version", int)
-    if version > newest:
+    Arguments:
+        newest: refuse a layout that is newer than this one; `what` names the kind, with its article.
+    """
+    if newest is not None and (version := file.setting("version", int)) > newest:
         raise StorageError(
             "{}: expected {} of layout {} or older, got {}, written by a newer Tagline; upgrade Tagline to read it",
             file.source,
@@ -409,6 +415,15 @@ def check_version(file: ModelFile, newest: int, what: str) -> None:
             newest,
             version,
         )
+    try:
+        yield
+    except InputError as error:
+        raise StorageError("{}: {}; {}", file.source, error, storage.DAMAGED) from None
+
+
+def bad_file(file: ModelFile, expected: str, got: object) -> StorageError:
+    """Return the error for something that a file must not say."""
+    return StorageError("{}: expected {}, got {!r:.60}; {}", file.source, expected, got, storage.DAMAGED)
 
 
 def labels_of(file: ModelFile, most: int = MOST_LABELS) -> tuple[str, ...]:
@@ -447,7 +462,11 @@ def facts_of(file: ModelFile) -> TrainingFacts:
     if isinstance(notes := facts.get("notes"), list):
         facts["notes"] = tuple(map(str, notes))
     if isinstance(log := facts.get("log"), list):
-        facts["log"] = tuple(_log_row(file, row) for row in log)
+        for row in log:  # a number, and two that may be unknown
+            numbers = isinstance(row, list) and all(value is None or type(value) in (int, float) for value in row)
+            if not numbers or len(row) != 3 or type(row[0]) is not int:
+                raise bad_file(file, message("passes of the training as [number, objective, dev score]"), row)
+        facts["log"] = tuple(map(tuple, log))
     if isinstance(user := facts.get("user"), dict):
         facts["user"] = {key: str(value) for key, value in user.items()}
     if isinstance(dev := facts.get("dev"), dict) and not _are_scores({"types": {}, **dev}):
@@ -466,14 +485,6 @@ def _are_scores(dev: dict[str, Any]) -> bool:
     return all(isinstance(row, dict) and all(type(value) in (int, float) for value in row.values()) for row in rows)
 
 
-def _log_row(file: ModelFile, row: Any) -> tuple[Any, ...]:
-    """One pass of a training log: its number, and two numbers that may be unknown."""
-    numbers = isinstance(row, list) and all(value is None or type(value) in (int, float) for value in row)
-    if not numbers or len(row) != 3 or type(row[0]) is not int:
-        raise bad_file(file, message("passes of the training as [number, objective, dev score]"), row)
-    return tuple(row)
-
-
 def settings_of(file: ModelFile) -> dict[str, Any]:
     """Return the estimator's settings, which may be nested `MOST_NESTED` deep: more is no setting, and breaks repr."""
     settings: dict[str, Any] = file.setting("settings", dict)
@@ -489,3 +500,43 @@ def settings_of(file: ModelFile) -> dict[str, Any]:
 def group_of(file: ModelFile, prefix: str) -> dict[str, NDArray[Any]]:
     """Return the arrays whose names begin with a prefix, by the rest of their names."""
     return {key.removeprefix(prefix): array for key, array in file.tensors.items() if key.startswith(prefix)}
+
+
+def whole_numbers(file: ModelFile, name: str, *shape: int | None) -> NDArray[Any]:
+    """Return an array of whole numbers of one of the types that `smallest` chooses."""
+    array = file.tensors.get(name)
+    kind = array.dtype if array is not None and array.dtype in _UNSIGNED else np.uint32
+    return file.tensor(name, kind, *shape)
+
+
+def finite(file: ModelFile, name: str, dtype: DTypeLike, *shape: int | None) -> NDArray[Any]:
+    """Return an array of numbers, all of them finite."""
+    numbers = file.tensor(name, dtype, *shape)
+    if not (known := np.isfinite(numbers)).all():
+        raise bad_file(file, message("finite numbers in {}", name), float(numbers[~known][0]))
+    return numbers
+
+
+def label_rows(
+    file: ModelFile, name: str, L: int, width: int = 1, *, counts: str = "", rows: int | None = None
+) -> tuple[IntArray, NDArray[np.int32]]:
+    """Return the offsets of rows, and what they hold: labels below L, pairs or triples of them, ascending in a row.
+
+    Arguments:
+        width: how many labels one entry has.
+        counts: the array that says how many entries each row has; one row without it.
+        rows: how many there must be.
+    """
+    stored = whole_numbers(file, name, None, *([width] if width > 1 else []))
+    if stored.max(initial=0) >= L:
+        raise bad_file(file, message("label numbers below {} in {}", L, name), int(stored.max()))
+    offsets = offsets_of(whole_numbers(file, counts, rows) if counts else [len(stored)])
+    if offsets[-1] != len(stored):
+        raise bad_file(file, message("{} that add up to {}", counts, len(stored)), int(offsets[-1]))
+    labels = stored.astype(np.int32)
+    keys = labels if width == 1 else labels.astype(np.int64) @ L ** np.arange(width, dtype=np.int64)[::-1]
+    rising, begins = keys[1:] > keys[:-1], offsets[1:-1]
+    rising[begins[(begins > 0) & (begins < len(keys))] - 1] = True
+    if not rising.all():
+        raise bad_file(file, message("{} that ascend", name), message("others"))
+    return offsets, labels

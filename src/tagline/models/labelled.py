@@ -65,6 +65,22 @@ class LabelledTokens:
         source = None if self.source is None else self.source.take(sentences)
         return LabelledTokens(self.labels, self.ids[tokens], sets, offsets, source)
 
+    def over(self, labels: Sequence[str]) -> LabelledTokens:
+        """Return the same with these labels and their numbers."""
+        places = {label: number for number, label in enumerate(labels)}
+        table = np.array([places.get(label, -1) for label in self.labels] + [-1], np.int32)
+        return replace(self, labels=tuple(labels), ids=table[self.ids])
+
+    def allowed(self) -> BoolArray | None:
+        """Return the labels that each token may have, ``[N, L]``; None where every label is known."""
+        if not self.sets:
+            return None
+        allowed: BoolArray = self.ids[:, None] == np.arange(len(self.labels))
+        places = {label: number for number, label in enumerate(self.labels)}
+        for n, labels_here in self.sets.items():
+            allowed[n, slice(None) if labels_here is None else [places[label] for label in labels_here]] = True
+        return allowed
+
     def unknown(self) -> tuple[str, object] | None:
         """Return the place of the first label that is not known, and what stands there; None where all are known."""
         if not self.sets:
@@ -215,28 +231,22 @@ class Lesson:
 
     Attributes:
         sentences: which of the given sentences are learned from, ascending.
-        labelled: their labels.
         labels: L names; of most models sorted.
+        labelled: the labels of the sentences, by these numbers.
+        allowed: the labels that each token may have, ``[N, L]``; None where every label is known.
         scheme, rules: the tag scheme and what it allows; None for no rules.
         weights: how much each sentence counts, ``[B]``; None for all the same.
         notes: what was repaired or dropped.
     """
 
     sentences: IntArray
-    labelled: LabelledTokens
     labels: list[str]
+    labelled: LabelledTokens
+    allowed: BoolArray | None
     scheme: str | None
     rules: Rules | None
     weights: Float64Array | None = None
     notes: tuple[str, ...] = ()
-
-    def numbers(self) -> NDArray[np.int32]:
-        """Label numbers ``[N]``, −1 where unknown."""
-        return numbered(self.labelled, self.labels)
-
-    def allowed(self) -> BoolArray | None:
-        """The labels that each token may have, ``[N, L]``; None where every label is known."""
-        return allowed_labels(self.labelled, self.labels)
 
 
 def prepare(
@@ -261,59 +271,56 @@ def prepare(
         skip_empty: leave out sentences without tokens.
         needs_scheme: whether the model cannot do without a tag scheme, for messages.
     """
-    names_of, given = names or (lambda labelled: sorted(used_labels(labelled))), labelled
     sizes = check_sample_weight(sample_weight, labelled.num_sentences)
-    labels, rules = _names_and_rules(names_of, labelled, scheme)
-    remedy = "" if needs_scheme else message(", or scheme=None for no rules")
-    labelled, sentences, notes = settled(labelled, rules, scheme, labels, on_illegal, remedy)
+    names = names or (lambda labelled: sorted(used_labels(labelled)))
+    given, rules = _numbered(labelled, names(labelled), scheme)
+    labelled, sentences, notes = settled(
+        given, rules, scheme, on_illegal, "" if needs_scheme else message(", or scheme=None for no rules")
+    )
     if skip_empty:
         sentences = sentences[np.diff(labelled.offsets)[sentences] > 0]
     if sizes is not None:
         sentences = sentences[sizes[sentences] > 0]
+        sizes = sizes[sentences]
     if not len(sentences):
         raise InputError(
             "y: expected sentences to learn from, got none; {}", notes[0] if notes else message("X is empty")
         )
     labelled = labelled.take(sentences)
-    if labelled is not given:  # of the sentences that are left, and as repaired
-        labels, rules = _names_and_rules(names_of, labelled, scheme)
-    weights = sentence_weights(None if sizes is None else sizes[sentences], label_weights, labelled, labels)
-    return Lesson(sentences, labelled, labels, scheme, rules, weights, notes)
+    if labelled is not given:  # the labels of the sentences that are left, and as repaired
+        labelled, rules = _numbered(labelled, names(labelled), scheme)
+    weights = sizes if label_weights is None else weighted(sizes, label_weights, labelled)
+    return Lesson(sentences, list(labelled.labels), labelled, labelled.allowed(), scheme, rules, weights, notes)
 
 
-def _names_and_rules(
-    names_of: Callable[[LabelledTokens], list[str]], labelled: LabelledTokens, scheme: str | None
-) -> tuple[list[str], Rules | None]:
-    labels = names_of(labelled)
+def _numbered(labelled: LabelledTokens, labels: list[str], scheme: str | None) -> tuple[LabelledTokens, Rules | None]:
+    """Number the labels, and say what a scheme allows of them."""
     if not labels:
         raise InputError("y: expected at least one sentence with a known label, got none")
     check_labels(len(labels))
-    return labels, None if scheme is None else legal(labels, scheme)
+    return labelled.over(labels), None if scheme is None else legal(labels, scheme)
 
 
 def settled(
     labelled: LabelledTokens,
     rules: Rules | None,
     name: str | None,
-    labels: Sequence[str],
     on_illegal: str,
     remedy: str = ", or scheme=None for no rules",
 ) -> tuple[LabelledTokens, IntArray, tuple[str, ...]]:
     """Deal with labellings that the rules forbid: the labels, the sentences that are kept, what was done in words."""
     check_choice("on_illegal", on_illegal, ON_ILLEGAL)
     everything = np.arange(labelled.num_sentences)
-    illegal = np.zeros(0, np.int64) if rules is None else illegal_sentences(labelled, rules, labels)
-    if not len(illegal) or name is None:
+    if rules is None or name is None or not len(illegal := illegal_sentences(labelled, rules)):
         return labelled, everything, ()
     what = message("{} of {} sentences with tags that {} forbids", len(illegal), len(everything), name)
     if on_illegal == "error":
-        assert rules is not None
-        got, b = shown_break(labelled, int(illegal[0]), rules, labels), int(illegal[0])
+        b = int(illegal[0])
         raise InputError(
             '{}: expected tags that {} allows, got {}; there are {}; pass on_illegal="repair" or "drop"{}',
             labelled.place(b),
             name,
-            got,
+            shown_break(labelled, b, rules),
             what,
             remedy,
         )
@@ -326,21 +333,19 @@ def settled(
     return replace(labelled, labels=mended.vocabulary, ids=mended.ids), everything, (message("repaired {}", what),)
 
 
-def illegal_sentences(labelled: LabelledTokens, rules: Rules, labels: Sequence[str]) -> IntArray:
+def illegal_sentences(labelled: LabelledTokens, rules: Rules) -> IntArray:
     """Sentences in which known labels break the rules, or in which sets of labels leave no legal labelling."""
-    allowed = allowed_labels(labelled, labels)
-    if allowed is not None:
+    if (allowed := labelled.allowed()) is not None:
         begins, ends = _scores(rules.start), _scores(rules.end)
         chain = Chain(_scores(allowed), _scores(rules.transitions), begins, ends, labelled.offsets)
         return np.flatnonzero(np.isneginf(engine.log_partition(chain, allow_no_path=True)))
-    ids = numbered(labelled, labels)
-    broken = broken_steps(ids, labelled.offsets, rules.start, rules.transitions, rules.end)
+    broken = broken_steps(labelled.ids, labelled.offsets, rules.start, rules.transitions, rules.end)
     return np.unique(np.searchsorted(labelled.offsets, np.flatnonzero(broken), side="right") - 1)
 
 
-def shown_break(labelled: LabelledTokens, b: int, rules: Rules, labels: Sequence[str]) -> str:
+def shown_break(labelled: LabelledTokens, b: int, rules: Rules) -> str:
     """Say which tag of an illegal sentence breaks the rules first, and where."""
-    ids = numbered(labelled, labels)
+    ids, labels = labelled.ids, labelled.labels
     broken = broken_steps(ids, labelled.offsets, rules.start, rules.transitions)
     begin, end = int(labelled.offsets[b]), int(labelled.offsets[b + 1])
     places = np.flatnonzero(broken_steps(ids, labelled.offsets, rules.start, rules.transitions, rules.end)[begin:end])
@@ -380,26 +385,6 @@ def _scores(allowed: BoolArray) -> FloatArray:
     return np.where(allowed, np.float32(0), np.float32(-np.inf))
 
 
-def numbered(labelled: LabelledTokens, labels: Sequence[str]) -> NDArray[np.int32]:
-    """Label numbers ``[N]``, −1 where unknown."""
-    places = {label: number for number, label in enumerate(labels)}
-    table = np.array([places.get(label, -1) for label in labelled.labels] + [-1], np.int32)
-    return table[labelled.ids]
-
-
-def allowed_labels(labelled: LabelledTokens, labels: Sequence[str]) -> BoolArray | None:
-    """Booleans ``[N, L]``, or None where every label is known."""
-    if not labelled.sets:
-        return None
-    ids = numbered(labelled, labels)
-    allowed = np.zeros((len(ids), len(labels)), bool)
-    allowed[np.flatnonzero(ids >= 0), ids[ids >= 0]] = True
-    places = {label: number for number, label in enumerate(labels)}
-    for n, labels_here in labelled.sets.items():
-        allowed[n, slice(None) if labels_here is None else [places[label] for label in labels_here]] = True
-    return allowed
-
-
 def check_sample_weight(sample_weight: ArrayLike | None, B: int) -> Float64Array | None:
     """How much each of B sentences counts, ``[B]``; None where all count the same."""
     if sample_weight is None:
@@ -417,42 +402,30 @@ def check_sample_weight(sample_weight: ArrayLike | None, B: int) -> Float64Array
     return weights
 
 
-def sentence_weights(
-    sample_weight: Float64Array | None,
-    label_weights: Mapping[str, float] | str | None,
-    labelled: LabelledTokens,
-    labels: Sequence[str],
-) -> Float64Array | None:
-    """Return how much each sentence counts, ``[B]``: its sample weight times the mean weight of its labels.
+def weighted(
+    sizes: Float64Array | None, label_weights: Mapping[str, float] | str, labelled: LabelledTokens
+) -> Float64Array:
+    """Return how much each sentence counts, ``[B]``: its size, 1 if left out, times the mean weight of its labels.
 
     "balanced" weighs a label by N / (L · its count), as scikit-learn does.
     """
-    B = labelled.num_sentences
-    weights = np.ones(B)
-    if sample_weight is not None:
-        weights *= sample_weight
-    if label_weights is not None:
-        ids = numbered(labelled, labels)
-        table = np.ones(len(labels) + 1)
-        if isinstance(label_weights, str) and label_weights == "balanced":
-            counts = np.bincount(ids[ids >= 0], minlength=len(labels))
-            table[:-1] = counts.sum() / (len(labels) * np.maximum(counts, 1))
-        elif isinstance(label_weights, Mapping):
-            for label, weight in label_weights.items():
-                if label not in labels:
-                    raise InputError("label_weights: expected labels among {}, got {!r}", ", ".join(labels), label)
-                check_number(f"label_weights[{label!r}]", weight, least=0, wanted=message("a number of 0 or more"))
-                table[labels.index(label)] = weight
-        else:
-            raise InputError(
-                'label_weights: expected a mapping, "balanced" or None, got {}', shown_value(label_weights)
-            )
-        lengths = np.diff(labelled.offsets)
-        sums = np.add.reduceat(np.append(table[ids], 0.0), labelled.offsets[:-1]) if B else np.zeros(0)
-        weights *= np.where(lengths > 0, sums / np.maximum(lengths, 1), 1.0)
-        if not weights[lengths > 0].any():
-            raise InputError(
-                "label_weights: expected a weight above 0 for some label of the sentences, got only zeros; nothing "
-                "would be learned from"
-            )
-    return None if sample_weight is None and label_weights is None else weights
+    ids, labels = labelled.ids, labelled.labels
+    table = np.ones(len(labels) + 1)
+    if isinstance(label_weights, Mapping):
+        for label, weight in label_weights.items():
+            if label not in labels:
+                raise InputError("label_weights: expected labels among {}, got {!r}", ", ".join(labels), label)
+            table[labels.index(label)] = weight
+    else:
+        counts = np.bincount(ids[ids >= 0], minlength=len(labels))
+        table[:-1] = counts.sum() / (len(labels) * np.maximum(counts, 1))
+    lengths = np.diff(labelled.offsets)
+    sums = np.add.reduceat(np.append(table[ids], 0.0), labelled.offsets[:-1]) if len(lengths) else np.zeros(0)
+    weights: Float64Array = np.where(lengths > 0, sums / np.maximum(lengths, 1), 1.0)
+    weights = weights if sizes is None else sizes * weights
+    if not weights[lengths > 0].any():
+        raise InputError(
+            "label_weights: expected a weight above 0 for some label of the sentences, got only zeros; nothing "
+            "would be learned from"
+        )
+    return weights

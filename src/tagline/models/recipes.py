@@ -8,11 +8,12 @@ what they do differently.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from tagline.errors import InputError
+from tagline.evaluation.report import Report, evaluate
 from tagline.features.documents import MARKER, named_documents, stated_documents
 from tagline.messages import message
 from tagline.models.contract import Model
@@ -20,12 +21,13 @@ from tagline.models.registry import Kind, kinds
 from tagline.models.settings import RunFiles
 from tagline.readers.corpus import TAG, Corpus
 from tagline.readers.corpus_summary import FEW, counted, label_counts, seldom_labels
+from tagline.readers.detection import detect
 from tagline.readers.training_files import LabelledFiles, check_labels
-from tagline.settings import declarations, resolved
-from tagline.training.running.progress import Budget, Reporter
+from tagline.settings import check_settings, declarations
+from tagline.training.running.progress import Reporter
 from tagline.writing import check_writable
 
-__all__ = ["Budget", "Recipe", "Reporter", "check_progress"]
+__all__ = ["Recipe", "Reporter", "recipe_for"]
 
 
 class Recipe:
@@ -42,23 +44,18 @@ class Recipe:
         said: the names of what was said.
         problems: what was wrong with sentences that were skipped.
         dev_inputs: what a model is told of the dev set beside its sentences.
+        columns: of tables, those to learn from.
     """
 
-    remote = True  # whether it learns from sentences that other processes hold
     noun, plural = message("pass"), message("passes")  # what one go over the sentences is called
     problems: tuple[str, ...] = ()
     dev_inputs: Mapping[str, Any] = MappingProxyType({})
+    columns: tuple[str, ...] = ()
 
     def __init__(self, kind: Kind, settings: Mapping[str, Any], files: Any, tell: Reporter) -> None:
         self.kind, self.files, self.tell = kind, files, tell
         self.said = {*settings, *(name for name in declarations(type(files)) if getattr(files, name) is not None)}
-        hears = {"callbacks": (tell.passed,)} if "callbacks" in declarations(resolved(kind.settings)) else {}
-        self.model: Any = kind.estimator(**settings, **hears)
-
-    @property
-    def budget(self) -> Budget:
-        """When training stops at the latest."""
-        return Budget()
+        self.model: Any = kind.estimator(**settings)
 
     @property
     def template(self) -> str | None:
@@ -67,6 +64,7 @@ class Recipe:
 
     def check(self) -> None:
         """Refuse what cannot be meant, before anything is read."""
+        check_settings(self.files, flags=True)
         if not isinstance(self.files, RunFiles):
             return
         for option in ("resume", "save_every"):
@@ -90,7 +88,7 @@ class Recipe:
                 else message("{} is not there yet: beginning anew", checkpoint)
             )
         given = {name: getattr(self.files, name) for name in declarations(RunFiles)}
-        return {name: value for name, value in given.items() if value not in (None, False)}
+        return {"progress": self.tell, **{name: value for name, value in given.items() if value not in (None, False)}}
 
     def documents(self, data: Any, dev: Corpus | None) -> dict[str, Any]:
         """Return the arguments of `fit` that say where documents are; `dev_inputs` keeps that of the dev set."""
@@ -125,20 +123,35 @@ class Recipe:
             )
         return corpus
 
-    def read_remote(self, data: Any, dev: Corpus | None) -> Any:
-        """Take sentences that other processes hold."""
-        if not self.remote:
-            able = [name for name, kind in kinds().items() if kind.recipe_class.remote]
-            raise InputError(
-                "--ray: expected --model {}, got {}; leave --ray out", message(" or ").join(able), self.kind.name
-            )
-        return data
+    def choose(self, sample: Callable[[], Any], dev: Corpus | None) -> None:
+        """Choose what is left to the data by a sample of them, which is read when it is asked for."""
+
+    def lesson(self, data: Any, dev: Corpus | None) -> tuple[Any, dict[str, Any]]:
+        """Return what `fit` learns from, and its other arguments."""
+        self.tell.stage(message("counting"))
+        return data, self.run_files()
 
     def fit(self, data: Any, dev: Corpus | None) -> Model:
         """Train."""
-        self.tell.stage(message("counting"))
-        learned: Model = fitted(self.model, data, **self.run_files())
+        X, arguments = self.lesson(data, dev)
+        learned: Model = self.model.fit(X, **arguments)
+        self.check_learned()
         return learned
+
+    def check_learned(self) -> None:
+        """Refuse a model whose training was stopped before the first pass was done: it has learned nothing."""
+        model = self.model
+        if model.training_log_ or model.training_.reason == "counted":
+            return
+        if model.stop_reason_ == "interrupted":
+            raise KeyboardInterrupt
+        if model.stop_reason_ == "time budget" and getattr(self.files, "checkpoint", None) is None:
+            raise InputError("--max-seconds: expected time for one {} at least, got {}", self.noun, model.max_seconds)
+
+    def score(self, dev: Corpus) -> Report:
+        """Score the model on labelled sentences: spans where the labels mark any, else tokens."""
+        rule = None if detect(dev).scheme is None else "auto"
+        return evaluate(dev, self.model.predict(dev, **self.dev_inputs), rule)
 
     def introduce(self, data: Any) -> None:
         """Say how much there is to learn from."""
@@ -151,16 +164,34 @@ class Recipe:
             )
 
 
-def fitted(model: Any, data: Any, **arguments: Any) -> Any:
-    """Train on sentences; those that other processes hold train a model themselves."""
-    return data.fit(model, **arguments) if hasattr(data, "fit") else model.fit(data, **arguments)
+def recipe_for(
+    kind: Kind, options: Mapping[str, Any], tell: Reporter, usual: Mapping[str, Any] = MappingProxyType({})
+) -> Recipe:
+    """Return how a model is trained, of what was said.
+
+    Arguments:
+        kind: of model.
+        options: settings of the estimator and files of the run, as text or as what it stands for.
+        tell: who hears how it goes.
+        usual: settings of the estimator that no option says, as a configuration file has them.
+    """
+    known = kind.options
+    for name in options:
+        if name not in known:
+            _refuse(name, kind)
+    values = {name: known[name].read(value) for name, value in options.items()}
+    files = {name: values.pop(name) for name in declarations(kind.files_class) if name in values}
+    recipe: Recipe = kind.recipe_class(kind, {**usual, **values}, kind.files_class(**files), tell)
+    return recipe
 
 
-def check_progress(model: Any, noun: str, *, resumable: bool = False) -> None:
-    """Refuse a model whose training was stopped before the first pass was done: it has learned nothing."""
-    if model.training_log_:
-        return
-    if model.stop_reason_ == "interrupted":
-        raise KeyboardInterrupt
-    if model.stop_reason_ == "time budget" and not resumable:
-        raise InputError("--max-seconds: expected time for one {} at least, got {}", noun, model.max_seconds)
+def _refuse(name: str, kind: Kind) -> None:
+    """Refuse an option of another kind."""
+    takes = ", ".join(entry.flag for entry in kind.options.values()) or message("none of its own")
+    for other in kinds().values():
+        if name in other.options:
+            flag = other.options[name].flag
+            raise InputError(
+                "{}: expected an option of --model {} ({}), got one of --model {}", flag, kind.name, takes, other.name
+            )
+    raise InputError("{}: expected an option of --model {} ({}), got another", name, kind.name, takes)

@@ -12,8 +12,7 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 
-from tagline.errors import InputError, MissingPackageError, StorageError
-from tagline.messages import message
+from tagline.errors import InputError, MissingPackageError
 from tagline.settings import Declared, declarations, resolved
 
 
@@ -116,18 +115,6 @@ def kind_named(name: str) -> Kind:
     """Return a kind by its name, or say which there are."""
     if name not in _KINDS:
         raise InputError("--model: expected one of {}, got {!r}", ", ".join(_KINDS), name)
-    return _KINDS[name]
-
-
-def kind_of_file(name: str, source: str) -> Kind:
-    """Return the kind that a model file names."""
-    if name not in _KINDS:
-        raise StorageError(
-            "{}: expected a model of kind {}, got {!r:.60}; upgrade Tagline, or name another file",
-            source,
-            message(" or ").join(_KINDS),
-            name,
-        )
     return _KINDS[name]
 
 

@@ -144,19 +144,6 @@ class TransformerEncoder(nn.Module):
                 table.window.max_length,
             )
 
-    def layer_rates(self, decay: float) -> dict[str, float]:
-        """Give a factor for the learning rate of each layer, by the beginning of its parameters' names.
-
-        Arguments:
-            decay: γ, the factor from a layer to the one below: the top one has 1, embeddings γ to the `num_layers`.
-        """
-        rates: dict[str, float] = {}
-        for name, depth in self._depths.items():
-            stack = next((stack for stack in self._stacks if name.startswith(f"{stack}.")), None)
-            beginning = name.partition(".")[0] if stack is None else f"{stack}.{depth - 1}"
-            rates.setdefault(f"model.{beginning}", decay ** (self.num_layers - depth))
-        return rates
-
     def forward(self, batch: SubwordBatch) -> Tensor:
         """Compute the vectors of words, ``[B, T, D]``, zeros where there is no word."""
         return self.encode(self.embed(batch), batch)

@@ -40,7 +40,6 @@ class ShardedCorpus:
         num_tokens: N, once they were read.
         fingerprint: of sentences and labels, once they were read; empty before.
         columns: of tables, those to learn from; none for all of them.
-        reporter: hears how training elsewhere goes; None for the model's own.
 
     >>> import tempfile
     >>> from tagline import datasets, readers
@@ -56,13 +55,6 @@ class ShardedCorpus:
         self.say: Tell = logger.info
         self._sentences, self.num_tokens, self.fingerprint = 0, 0, ""
         self.columns: tuple[str, ...] = ()
-        self.reporter: Reporter | None = None
-
-    def fit(self, model: Any, **arguments: Any) -> Any:
-        """Train a model; see `tagline.scale.fit`."""
-        from tagline.scale.fitting import fit
-
-        return fit(model, self, **arguments)
 
     def __iter__(self) -> Iterator[Any]:
         raise InputError(
@@ -90,7 +82,7 @@ class ShardedCorpus:
 
         with self._connected() as cluster:
             setting = replace(self.setting, workers=self.setting.workers or cluster.cpus // self.setting.threads or 1)
-            fitted = fit_network(NetworkRun(model, setting, arguments), self.tell, self.reporter or tell)
+            fitted = fit_network(NetworkRun(model, setting, arguments), self.tell, tell)
         self._sentences, self.num_tokens = fitted.training_.sentences, fitted.training_.tokens
         self.fingerprint = fitted.training_.fingerprint
         return fitted
@@ -161,21 +153,13 @@ class ShardedCorpus:
             )
         return overview
 
-    def sample_table(self) -> Table:
-        """Return the first table."""
+    def sample(self) -> Corpus | Table:
+        """Return the sentences of the first file, or its series."""
         shard, files = self.setting.shards[0], self.setting.files
         if not is_csv(shard.path, files.form):
-            raise InputError(
-                "{}: expected a series, .csv or .tsv, to learn hidden states from, got another file; --format "
-                "csv reads it as one, and without --states tags are learned",
-                shard.path,
-            )
+            return read_shard(shard, files)
         with fetched(shard) as path:
             return read_csv(path, encoding=files.encoding, form=files.form)
-
-    def sample(self) -> Corpus:
-        """Return the sentences of the first file."""
-        return read_shard(self.setting.shards[0], self.setting.files)
 
     def __len__(self) -> int:
         return self._sentences

@@ -17,6 +17,7 @@ import numpy as np
 from tagline.checks import shown_value
 from tagline.errors import InputError
 from tagline.features.knowledge import Knowledge
+from tagline.messages import message
 from tagline.models.crf.extraction import Extraction
 from tagline.models.dev_score import check_dev
 from tagline.models.files import TrainingFacts
@@ -27,13 +28,16 @@ from tagline.training.algorithms import Settings, convergence_of, minimise, run_
 from tagline.training.choices import ALGORITHMS, algorithm_of
 from tagline.training.run import Run
 from tagline.training.running.checkpoints import checksum
-from tagline.training.running.progress import Budget, narrating
+from tagline.training.running.progress import Budget, Reporter, narrating
 
 if TYPE_CHECKING:
     from tagline.models.crf.estimator import CRF
     from tagline.models.crf.held import HeldSentences
     from tagline.models.neural.tagger import NeuralTagger
+    from tagline.models.recipes import Recipe
     from tagline.models.trigram.estimator import TrigramTagger
+    from tagline.readers.corpus import Corpus
+    from tagline.readers.training_files import LabelledFiles
     from tagline.scale.corpora import ShardedCorpus
     from tagline.scale.crf import RemoteLesson
 
@@ -70,6 +74,35 @@ def fit(model: M, corpus: ShardedCorpus, **arguments: Any) -> M:
     return model
 
 
+def fit_files(recipe: Recipe, paths: str, reading: LabelledFiles, dev: Corpus | None, **spread: Any) -> ShardedCorpus:
+    """Read and train as a recipe says, where workers on Ray read and hold the sentences; return these.
+
+    Arguments:
+        recipe: has the estimator, which is trained.
+        paths, reading: files of sentences, and how they are read.
+        dev: sentences that are scored after each pass.
+        spread: how sentences are spread over processes, as `tagline.scale.corpus` takes it.
+    """
+    from tagline.scale.corpora import corpus
+
+    if recipe.kind.name not in _FITS:
+        able = message(" or ").join(_FITS)
+        raise InputError("--ray: expected --model {}, got {}; leave --ray out", able, recipe.kind.name)
+    if getattr(recipe.files, "cache", None) is not None:
+        raise InputError("--cache, --ray: expected one of them, got both; workers compile on their own disks")
+    for name in ("dictionary", "learn_dictionary", "documents"):
+        if getattr(recipe.files, name, None):
+            raise InputError("--{}, --ray: expected one of them, got both; leave out --ray", name.replace("_", "-"))
+    data = corpus(paths, files=reading, **spread).named("--ray")
+    data.tell, data.say = recipe.tell.stage, recipe.tell.say
+    recipe.choose(data.sample, dev)
+    data.columns = recipe.columns
+    X, arguments = recipe.lesson(data, dev)
+    fit(recipe.model, X, **arguments)
+    recipe.check_learned()
+    return data
+
+
 def refuse(**others: Any) -> None:
     """Refuse what needs the sentences themselves."""
     for name, value in others.items():
@@ -93,6 +126,7 @@ def fit_crf(
     save_every: float = 30.0,
     log: Any = None,
     tensorboard: Any = None,
+    progress: Reporter | None = None,
     **others: Any,
 ) -> None:
     """Learn the weights of a feature CRF; arguments as of `CRF.fit`."""
@@ -102,7 +136,7 @@ def fit_crf(
     check_settings(crf)
     _check_use(crf, others)
     files: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "save_every": save_every}
-    run = run_of(crf, **files, log=log, tensorboard=tensorboard)
+    run = run_of(crf, **files, log=log, tensorboard=tensorboard, progress=progress)
     has_dev = check_dev(X_dev, y_dev)
     extraction = Extraction(crf.features, crf.hash_bits, None, Knowledge())
     with corpus.crf_lesson(crf, extraction) as lesson:
@@ -204,14 +238,20 @@ def fit_trigrams(tagger: TrigramTagger, corpus: ShardedCorpus, **others: Any) ->
 
 
 def fit_tagger(
-    tagger: NeuralTagger, corpus: ShardedCorpus, *, y: Any = None, sample_weight: Any = None, **more: Any
+    tagger: NeuralTagger,
+    corpus: ShardedCorpus,
+    *,
+    y: Any = None,
+    sample_weight: Any = None,
+    progress: Reporter | None = None,
+    **more: Any,
 ) -> None:
-    """Train a network in as many processes as there are workers; callbacks are called there."""
+    """Train a network in as many processes as there are workers, where callbacks are called."""
     refuse(y=y, sample_weight=sample_weight)
     tagger.check()
     there = copy.copy(tagger)
     there.verbose = False
-    with narrating(tagger.verbose, Budget(tagger.epochs, tagger.max_seconds)) as tell:
+    with narrating(tagger.verbose, Budget(tagger.epochs, tagger.max_seconds), progress) as tell:
         fitted = corpus.fit_network(there, more, tell)
     learned = {name: value for name, value in vars(fitted).items() if name != "verbose"}
     tagger.__dict__.update(learned)

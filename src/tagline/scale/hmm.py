@@ -30,6 +30,7 @@ from tagline.models.hmm.topologies import as_topology
 from tagline.scale.fitting import refuse
 from tagline.training.run import Run
 from tagline.training.running.checkpoints import SECONDS
+from tagline.training.running.progress import Reporter
 from tagline.types import Float64Array
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def fit_hmm(
     save_every: float = SECONDS,
     log: Any = None,
     tensorboard: Any = None,
+    progress: Reporter | None = None,
     **others: Any,
 ) -> None:
     """Learn from what workers hold: labels are counted, and without any EM learns hidden states.
@@ -57,7 +59,7 @@ def fit_hmm(
     """
     how, labelled = Fitting.of(hmm), corpus.labelled
     files: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "save_every": save_every}
-    run = run_of(hmm, **files, log=log, tensorboard=tensorboard)
+    run = run_of(hmm, **files, log=log, tensorboard=tensorboard, progress=progress)
     refuse(groups=groups if labelled or not isinstance(groups, str) else None, **others)
     fitted = _counted(hmm, how, corpus, run) if labelled else _climbed(hmm, how, corpus, groups, run)
     hmm._become(fitted)

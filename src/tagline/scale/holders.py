@@ -24,7 +24,7 @@ from tagline.features.vocabulary import Vocabulary
 from tagline.features.weights import Labels, Structure, structure_of
 from tagline.models.crf.compilation import CompiledCorpus, GrowingArrays, compile_corpus
 from tagline.models.crf.extraction import Way
-from tagline.models.labelled import numbered, sentence_weights
+from tagline.models.labelled import weighted
 from tagline.ragged import offsets_of
 from tagline.readers.corpus import Corpus
 from tagline.readers.rules import Rules
@@ -303,7 +303,7 @@ class Holder:
                 if lane is None:
                     continue
                 parts.append("bounds", lane.features.offsets[1:] + total, np.int64)
-                parts.append("labels", numbered(lane.labelled, labels), np.int32)
+                parts.append("labels", lane.labelled.over(labels).ids, np.int32)
                 total += lane.num_tokens
                 parts.append_attributes("state", _renumbered(lane.features.states, lane.states, numbering.states))
                 if lane.features.edges is not None and numbering.chained:
@@ -342,8 +342,8 @@ class Holder:
             return None
         labels = self.job.settlement.labels
         lanes = [lane.labelled for lane in self._compiled() if lane is not None]
-        weights = [sentence_weights(None, plan.label_weights, lane, labels) for lane in lanes]
-        return np.concatenate([np.zeros(0), *[part for part in weights if part is not None]])
+        weights = [weighted(None, plan.label_weights, lane.over(labels)) for lane in lanes]
+        return np.concatenate([np.zeros(0), *weights])
 
 
 class _Reader:

@@ -22,7 +22,8 @@ from tagline.readers.corpus import Column, Corpus
 from tagline.scale.cluster import import_ray, plain_error
 from tagline.scale.crf import Setting, Tell
 from tagline.scale.shards import read_shard
-from tagline.training.running.progress import Reporter
+from tagline.training.iteration import Step
+from tagline.training.running.progress import Reporter, Silent
 
 LISTEN_SECONDS = 0.5  # between two looks for what a process tells
 FAILURES = 5  # after which a run without progress is given up
@@ -71,6 +72,21 @@ class _Mailbox:
 
     def get(self) -> bytes | None:
         return self._letter
+
+
+class _Correspondent(Silent):
+    """Writes to the driver how training goes."""
+
+    def __init__(self, mailbox: Any) -> None:
+        self._note = mailbox.note.remote
+
+    def passed(self, done: Step) -> None:
+        """Write of a pass."""
+        self._note("passed", done)
+
+    def stepped(self, done: int, total: int, loss: float) -> None:
+        """Write of batches."""
+        self._note("stepped", done, total, loss)
 
 
 class _Listener:
@@ -166,10 +182,7 @@ def _loop(config: dict[str, Any]) -> None:
     if rank:
         run.model.fit(corpus, **arguments)
         return
-    note, own = config["mailbox"].note, run.model.callbacks
-    run.model.callbacks = (*own, lambda state: note.remote("passed", state.progress) and None)
-    fitted = run.model.fit(corpus, progress=lambda *facts: note.remote("stepped", *facts), **arguments)
-    fitted.callbacks = own
+    fitted = run.model.fit(corpus, progress=_Correspondent(config["mailbox"]), **arguments)
     packed = ray.cloudpickle.dumps(fitted)  # type: ignore[no-untyped-call]  # its callbacks may be local functions
     ray.get(config["mailbox"].put.remote(packed))
 

@@ -76,9 +76,8 @@ class Settlement:
         """Return the sentences that are learned from, as they are learned from."""
         if self.judged_by is None or self.scheme is None:
             return corpus
-        labels = list(self.judged_by)
-        how = labels, self.on_illegal
-        labelled, kept, _ = settled(read_labels(corpus, None), legal(labels, self.scheme), self.scheme, *how)
+        labelled, rules = read_labels(corpus, None).over(self.judged_by), legal(self.judged_by, self.scheme)
+        labelled, kept, _ = settled(labelled, rules, self.scheme, self.on_illegal)
         return corpus.with_column(TAG, Column(labelled.labels, labelled.ids)).take(kept)
 
 
@@ -104,12 +103,12 @@ def survey_settled(shard: Shard, files: LabelledFiles, settlement: Settlement) -
     corpus = read_shard(shard, files)
     assert settlement.judged_by is not None
     assert settlement.scheme is not None
-    labels = list(settlement.judged_by)
-    labelled, rules = read_labels(corpus, None), legal(labels, settlement.scheme)
-    illegal = illegal_sentences(labelled, rules, labels)
+    rules = legal(settlement.judged_by, settlement.scheme)
+    labelled = read_labels(corpus, None).over(settlement.judged_by)
+    illegal = illegal_sentences(labelled, rules)
     left = settlement.applied(corpus)
     first = int(illegal[0]) if len(illegal) else 0
-    where = (corpus.place(first), shown_break(labelled, first, rules, labels)) if len(illegal) else ("", "")
+    where = (corpus.place(first), shown_break(labelled, first, rules)) if len(illegal) else ("", "")
     return Survey(len(left), left.num_tokens, used_tags(left.columns[TAG]), illegal=(len(illegal), *where))
 
 

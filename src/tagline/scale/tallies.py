@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagline.models.hmm.counting import count_states
-from tagline.models.labelled import numbered, read_labels
+from tagline.models.labelled import read_labels
 from tagline.models.sentences import words_of
 from tagline.models.trigram.counts import TrigramCounts
 from tagline.models.trigram.parameters import begin_high
@@ -73,7 +73,7 @@ def tally_shard(shard: Shard, files: LabelledFiles, settlement: Settlement, gram
     used = np.unique(column.ids)  # words of sentences that were dropped are words, too
     words = [column.vocabulary[number] for number in used]
     ids = np.searchsorted(used, words_of(corpus).ids)
-    labels = numbered(read_labels(corpus, None), settlement.labels).astype(np.int64)
+    labels = read_labels(corpus, None).over(settlement.labels).ids.astype(np.int64)
     start, pairs = count_states(labels, corpus.offsets, K)
     keys, counts = np.unique(ids * K + labels, return_counts=True)
     states = labels + K * begin_high(words)[ids]

@@ -19,16 +19,13 @@ from typing import Any
 
 import tagline
 from tagline.errors import InputError, TaglineError
-from tagline.evaluation import evaluate
 from tagline.models.contract import Model
-from tagline.models.recipes import Recipe
-from tagline.models.registry import Kind, kind_named
+from tagline.models.recipes import Recipe, recipe_for
+from tagline.models.registry import kind_named
 from tagline.readers import format_of
 from tagline.readers.corpus import Corpus
-from tagline.readers.detection import detect
 from tagline.readers.sources import open_target
 from tagline.readers.training_files import LabelledFiles
-from tagline.settings import declarations
 from tagline.training.running.progress import Silent
 
 STUDY, TRIALS, MODELS, STATES, COMPILED = "study.json", "trials", "models", "states", "compiled"
@@ -142,11 +139,6 @@ def _read_json(path: str) -> Any:
         raise InputError("{}: expected a file of a search, got something else; remove it", path) from None
 
 
-def resource_of(kind: Kind) -> str | None:
-    """Return the setting that says for how many passes a kind is trained; None where it counts once."""
-    return next((name for name in ("epochs", "max_iterations") if name in kind.options), None)
-
-
 def run_trial(study: Study, settings: Mapping[str, Any], passes: int, keep: bool = False) -> Record:
     """Train and score, or return what was found before.
 
@@ -199,28 +191,23 @@ def _trained(study: Study, settings: Mapping[str, Any], passes: int) -> tuple[Mo
     if _cache(recipe) is not None and "min_frequency" in settings:
         model.min_frequency = settings["min_frequency"]  # type: ignore[attr-defined]
         model._keep_trained()  # type: ignore[attr-defined]  # the corpus was thinned by it
-    return model, _score(model, dev, recipe.dev_inputs)
+    report = recipe.score(dev)
+    return model, float(report.tokens.accuracy if report.spans is None else report.spans.f1)
 
 
 def _recipe(study: Study, settings: Mapping[str, Any], passes: int) -> Recipe:
     """The recipe of `tagline train` with these settings."""
-    kind = kind_named(study.kind)
-    values = {name: kind.options[name].read(value) for name, value in settings.items()}
-    if (resource := resource_of(kind)) is not None:
-        values[resource] = passes
-    if "patience" in kind.options:
-        values["patience"] = None
-    if "checkpoint" in kind.options:
-        checkpoint = study.path(STATES, settings, passes)
-        values |= {"checkpoint": checkpoint, "resume": True, "save_every": SAVE_SECONDS}
-    apart = declarations(kind.files_class)
-    files = {name: value for name, value in values.items() if name in apart}
-    own = {name: value for name, value in values.items() if name not in apart}
-    recipe: Recipe = kind.recipe_class(kind, own, kind.files_class(**files), Silent())
+    kind, checkpoint = kind_named(study.kind), study.path(STATES, settings, passes)
+    fixed = {
+        **dict.fromkeys(("epochs", "max_iterations"), passes),
+        "patience": None,
+        **{"checkpoint": checkpoint, "resume": True, "save_every": SAVE_SECONDS},
+    }
+    options = {**settings, **{name: value for name, value in fixed.items() if name in kind.options}}
+    recipe = recipe_for(kind, options, Silent())
     if "cache" in kind.options and _is_compiled(study, recipe):
-        own.pop("min_frequency", None)  # the compiled corpus has been thinned
-        files["cache"] = os.path.join(study.folder, COMPILED)
-        recipe = kind.recipe_class(kind, own, kind.files_class(**files), Silent())
+        options.pop("min_frequency", None)  # the compiled corpus has been thinned
+        recipe = recipe_for(kind, {**options, "cache": os.path.join(study.folder, COMPILED)}, Silent())
     recipe.check()
     return recipe
 
@@ -245,9 +232,3 @@ def _read(study: Study, recipe: Recipe, settings: Mapping[str, Any], dev: Corpus
 
     path = f"{data.path}.{least}"
     return CompiledCorpus.open(path) if os.path.exists(path) else thinned(data, path, least)
-
-
-def _score(model: Model, dev: Corpus, inputs: Mapping[str, Any]) -> float:
-    """F1 of spans where the labels mark any, else the accuracy of tokens."""
-    report = evaluate(dev, model.predict(dev, **inputs), None if detect(dev).scheme is None else "auto")
-    return float(report.tokens.accuracy if report.spans is None else report.spans.f1)

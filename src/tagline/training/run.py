@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from tagline.checks import check_functions, check_number, check_whole
+from tagline.checks import check_functions, check_number, check_whole, shown_value
 from tagline.errors import InputError, StorageError
 from tagline.messages import message
 from tagline.storage import Path
@@ -79,6 +79,7 @@ class Run:
         dev: a score of the weights of a step, the higher the better, asked after each pass.
         callbacks: called with a `TrainingState` after each pass; True stops.
         verbose, budget: whether people are told on stderr, and what to guess the time that is left by.
+        progress: who is told instead, a `Reporter`.
         reports: called with each `Step`, to show it.
         checkpoint: the file that the state of the run is written to; None for none.
         resume: go on from the checkpoint where it is there.
@@ -107,6 +108,7 @@ class Run:
         callbacks: Sequence[Callable[..., Any]] = (),
         verbose: bool | int = False,
         budget: Budget | None = None,
+        progress: Reporter | None = None,
         reports: Sequence[Callable[[Step], object]] = (),
         checkpoint: Path | None = None,
         resume: bool = False,
@@ -124,7 +126,10 @@ class Run:
             raise InputError("checkpoint: expected a file to resume from or to save to, got none; pass checkpoint=")
         check_number("save_every", save_every, least=0, optional=True, wanted=message("0 seconds or more"))
         self.dev, self.callbacks, self.clock = dev, tuple(callbacks), clock
-        self.verbose, self.budget, self.reports = verbose, budget or Budget(max_iterations, max_seconds), list(reports)
+        if progress is not None and not hasattr(progress, "passed"):
+            raise InputError("progress: expected a Reporter, which hears of passes, got {}", shown_value(progress))
+        self.verbose, self.progress, self.reports = verbose, progress, list(reports)
+        self.budget = budget or Budget(max_iterations, max_seconds)
         self.path, self.resume, self.save_every, self.logs = checkpoint, resume, save_every, (log, tensorboard)
         self.keeps: Callable[[Any, Any], bool] | None = None if patience is None else operator.gt
         self.agree: Callable[..., tuple[bool, ...]] = lambda *flags: flags
@@ -150,7 +155,7 @@ class Run:
         has_files = any(path is not None for path in (self.path, *self.logs))
         plain = written(facts()) if has_files else {}
         logged = Journal(*self.logs) if self.is_main else Journal()
-        with narrating(self.verbose, self.budget) as tell, logged as journal:
+        with narrating(self.verbose, self.budget, self.progress) as tell, logged as journal:
             self.checkpoint = Checkpoint(self.path, plain, resume=self.resume)
             self.tell, self.reports = tell, [*self.reports, tell.passed, journal.passed]
             self.is_resumed = self.checkpoint.state is not None

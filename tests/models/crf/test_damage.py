@@ -102,3 +102,13 @@ def test_the_checksum_refuses_what_would_be_harmless(small: bytes, tmp_path: Pat
         path.write_bytes(flipped)
         with pytest.raises(StorageError):
             load(path)
+
+
+@pytest.mark.parametrize("number", [3, 2**31, 2**32 - 1])
+def test_labels_that_there_are_not_are_refused(number: int) -> None:
+    config, arrays = pack(unpack(storage.loads(small_model(None))))
+    for name in ("states.labels", "transitions", "edges.pairs"):
+        damaged = arrays[name].astype(np.uint32)
+        damaged.flat[0] = number
+        with pytest.raises(StorageError, match=f"label numbers below 3 in {name}"):
+            unpack(storage.loads(storage.dumps(config, {**arrays, name: damaged})))

@@ -19,6 +19,8 @@ import tagline  # noqa: E402
 from tagline import BiLSTMCRF, Corpus  # noqa: E402
 from tagline.errors import InputError  # noqa: E402
 from tagline.models.neural import network as networks  # noqa: E402
+from tagline.training.iteration import Step  # noqa: E402
+from tagline.training.running.progress import Budget, Silent  # noqa: E402
 
 from ..corpora import tagged  # noqa: E402
 from .cases import (  # noqa: E402
@@ -121,13 +123,17 @@ def test_when_to_stop(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None
     assert stopped.stop_reason_ == "callback"
     assert len(stopped.training_log_) == stopped.training_.passes == 3
     assert capfd.readouterr() == ("", "")
-    told: list[tuple[int, int, float]] = []
-    model = BiLSTMCRF(**{**SMALL, "epochs": 2}, verbose=True)
-    model.fit(X, y, progress=lambda *facts: told.append(facts), log=tmp_path / "log.jsonl")
+    told = Told()
+    model = BiLSTMCRF(**{**SMALL, "epochs": 2}, verbose=True).fit(X, y, log=tmp_path / "log.jsonl")
+    other = copy.copy(model).fit(X, y, progress=told)
+    assert told.budget == Budget(2, None)
+    assert told.passes == [(done.number, done.objective) for done in other.training_log_]
+    with pytest.raises(InputError, match=r"^progress: "):
+        other.fit(X, y, progress=print)  # type: ignore[arg-type]
     out, err = capfd.readouterr()
     assert out == ""
     assert err.splitlines() == [done.line() for done in model.training_log_]
-    assert told[-1][:2] == (3, 3)
+    assert told.steps[-1][:2] == (3, 3)
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [line["event"] for line in lines] == ["start", "epoch", "epoch", "end"]
     assert lines[0]["labels"] == LABELS
@@ -148,19 +154,35 @@ def test_ctrl_c_keeps_a_usable_model() -> None:
     assert not model.network_.tagger.training
 
 
+class Told(Silent):
+    """Remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[int, int, float]] = []
+        self.passes: list[tuple[int, float]] = []
+
+    def passed(self, done: Step) -> None:
+        self.passes.append((done.number, done.objective))
+
+    def stepped(self, done: int, total: int, loss: float) -> None:
+        self.steps.append((done, total, loss))
+
+
 SCRIPT = """
 import sys
 import torch
 from tagline import BiLSTMCRF
+from tagline.training.running.progress import Silent
 torch.set_num_threads(1)
 X, y = [["Anna", "sings"], ["Bob", "runs"]] * 8, [["N", "V"], ["N", "V"]] * 8
-def begun(done, batches, loss):
-    if loss < 0.1 and not begun.told:
-        begun.told = True
-        print("begun", flush=True)
-begun.told = False
+class Begun(Silent):
+    told = False
+    def stepped(self, done, total, loss):
+        if loss < 0.1 and not self.told:
+            self.told = True
+            print("begun", flush=True)
 sizes = {"hidden": 8, "word_dim": 8, "char_size": 8, "dropout": 0.0, "device": "cpu"}
-model = BiLSTMCRF(**sizes, learning_rate=0.01, epochs=10**6, warmup=0.0).fit(X, y, progress=begun)
+model = BiLSTMCRF(**sizes, learning_rate=0.01, epochs=10**6, warmup=0.0).fit(X, y, progress=Begun())
 model.save(sys.argv[1])
 print(model.stop_reason_, model.predict([["Bob", "sings"]]))
 """

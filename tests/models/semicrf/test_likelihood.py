@@ -36,7 +36,7 @@ def made(y: Any, weights: Any = None, **settings: Any) -> tuple[SegmentLikelihoo
     labels, begins, known = fitting._segmentation(data)
     start, numbered, gold = fitting._start(model, data, labels, begins, known, 3)
     layout = Weights(start.tables, fitting._kept(data, numbered, gold, start))
-    targets = Targets(labels, begins, data.lesson.allowed(), data.lesson.weights)
+    targets = Targets(labels, begins, data.lesson.allowed, data.lesson.weights)
     return SegmentLikelihood(data.tags, layout, numbered, targets), data
 
 

@@ -20,6 +20,7 @@ from tagline.training.neural.loop import train
 from tagline.training.neural.randomness import order_of, seeded
 from tagline.training.neural.schedules import rate_of
 from tagline.training.neural.settings import Descent
+from tagline.training.running.progress import Silent
 
 from .toys import Spoiled, Tagger, ToyTask, close, same, weights
 
@@ -201,14 +202,19 @@ def test_tensorboard_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.M
 
 def test_progress_comes_a_few_times_a_second_and_at_the_end_of_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[int, int, float]] = []
-    done = train(ToyTask(), DESCENT, progress=lambda *values: calls.append(values))
+
+    class Told(Silent):
+        def stepped(self, done: int, total: int, loss: float) -> None:
+            calls.append((done, total, loss))
+
+    done = train(ToyTask(), DESCENT, progress=Told())
     assert [(step, steps) for step, steps, _ in calls if step == steps] == [(8, 8)] * 3
     assert [loss for step, steps, loss in calls if step == steps] == pytest.approx(
         [epoch.loss for epoch in done.history]
     )
     monkeypatch.setattr(loop, "SECONDS", 0.0)
     calls.clear()
-    train(ToyTask(), DESCENT, progress=lambda *values: calls.append(values))
+    train(ToyTask(), DESCENT, progress=Told())
     assert [step for step, _, _ in calls] == [*range(1, 9)] * 3
 
 

@@ -146,7 +146,7 @@ def train(
                 reading=LabelledFiles(form, tag_column, tokens, encoding, lenient),
                 notes=dict(parse_note(text) for text in note or ()),
                 date=date,
-                remote=None
+                ray=None
                 if ray is None
                 else {"address": ray or None, "workers": workers, "threads": threads or 1, "scratch": scratch},
                 tell=tell,

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 from tagline.cli.arguments import argument, option
 from tagline.cli.options import SCALE, Encoding, Lenient, Ray
 from tagline.cli.speech import put, say
+from tagline.errors import InputError
 from tagline.messages import message
 from tagline.settings import FILLED, READ, WRITTEN
+
+if TYPE_CHECKING:
+    from tagline.scale.trials import Study
+
+SHOWN = 10  # trials
+PASSES, EPOCHS = 90, 18  # of the last round
+LINE_SECONDS = 10.0  # between two lines about the progress
+
+tell = partial(say, err=True)
 
 
 def command(
@@ -51,16 +66,69 @@ def command(
       tagline tune train.txt --dev dev.txt -o model.tagline
       tagline tune train.txt --dev dev.txt -o model.tagline --trials 100 --space space.toml --ray
     """
-    from tagline.cli.tuning import tune_files
-    from tagline.readers.training_files import LabelledFiles
+    import os
 
+    from tagline.drawing.figures import MissingPlotExtraError
+    from tagline.models.registry import kind_named
+    from tagline.readers.sources import open_target
+    from tagline.readers.training_files import LabelledFiles
+    from tagline.scale.search import search
+    from tagline.scale.search_report import ENOUGH, draw, shares, table, write_table
+    from tagline.scale.space import draws, read_space, usual_space
+    from tagline.scale.trials import Study
+
+    for name, value in (("--trials", trials), ("--passes", passes), ("--workers", workers)):
+        if value is not None and value < 1:
+            raise InputError("{}: expected 1 or more, got {}", name, value)
+    kind, home = kind_named(model), folder or f"{output}.tune"
+    tried = usual_space(kind) if space is None else read_space(space, kind)
     files = LabelledFiles(form, tag_column, "words", encoding, lenient)
+    study = Study(os.path.abspath(home), kind.name, os.path.abspath(file), os.path.abspath(dev), files)
+    last = passes or (EPOCHS if "epochs" in kind.options else PASSES)
+    drawn = draws(tried, trials, seed)
+    tell(message("trying {} settings of {}: {}", len(drawn), kind.name, ", ".join(tried)))
+    study.begin()
     try:
-        lines = tune_files(
-            file, dev, output, model, files, trials=trials, space=space, passes=passes, folder=folder, seed=seed,
-            workers=workers, ray=ray,
-        )  # fmt: skip
+        with _watching(study):
+            found = search(study, drawn, last, workers=workers, ray=ray is not None, address=ray, notice=tell)
     except KeyboardInterrupt:
-        say(message("stopped; the same command goes on with the trials that are left"), err=True)
+        tell(message("stopped; the same command goes on with the trials that are left"))
         raise SystemExit(130) from None
-    put("".join(f"{line}\n" for line in lines))
+    write_table(found, os.path.join(home, "trials.tsv"))
+    try:
+        draw(found, os.path.join(home, "settings.svg"))
+    except MissingPlotExtraError as error:
+        tell(message("no picture: {}", error))
+    with open(study.model_path(found.best.settings, found.best.passes), "rb") as stream, open_target(output) as target:
+        target.write(stream.read())
+    if failed := [record for record in found.records if record.error]:
+        settings = ", ".join(f"{name}={value}" for name, value in failed[0].settings.items())
+        tell(message("trials that failed: {}; the first, {}: {}", len(failed), settings, failed[0].error))
+    if (explained := shares(found)) and len(drawn) >= ENOUGH:
+        parts = ", ".join(f"{name} {100 * share:.0f} %" for name, share in explained.items())
+        tell(message("what the scores depend on: {}", parts))
+    tell(message("wrote {}; all trials are in {}", output, home))
+    put("".join(f"{line}\n" for line in table(found, SHOWN)))
+
+
+@contextmanager
+def _watching(study: Study) -> Iterator[None]:
+    """Say now and then how many trials are done, and the best score."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        before = len(study.records())
+        while not ended.wait(LINE_SECONDS):
+            records = study.records()
+            scores = [record.score for record in records if not math.isnan(record.score)]
+            if len(records) > before and scores:
+                before = len(records)
+                tell(message("{} trainings are done, the best score is {:.2f}", before, 100 * max(scores)))
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

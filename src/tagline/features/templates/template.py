@@ -213,7 +213,12 @@ def _crfpp_lines(rows: Sequence[str], source: str) -> tuple[list[TemplateLine], 
         row = row.removesuffix("\r")
         if row and not row.startswith("#"):
             lines.append(parse_line(row, number, source))
-    _check(lines, source)
+    if not lines:
+        raise InputError("{}: expected U and B lines, got none", source)
+    if not any(line.macros or not line.is_edge for line in lines):
+        raise InputError(
+            "{}: expected a U line, got only label bigrams; without one no word counts: add U00:%x[0,0]", source
+        )
     return lines, [*notes, *_notes(lines, source)]
 
 
@@ -229,15 +234,6 @@ def _wapiti_lines(rows: Sequence[str], source: str) -> tuple[list[TemplateLine],
         for number, text in twice.items()
     ]
     return lines, notes
-
-
-def _check(lines: Sequence[TemplateLine], source: str) -> None:
-    if not lines:
-        raise InputError("{}: expected U and B lines, got none", source)
-    if not any(line.macros or not line.is_edge for line in lines):
-        raise InputError(
-            "{}: expected a U line, got only label bigrams; without one no word counts: add U00:%x[0,0]", source
-        )
 
 
 def _of_mentions(line: TemplateLine, other: TemplateLine) -> bool:

@@ -36,6 +36,7 @@ from tagline.training.certificate import relative_gap
 from tagline.training.iteration import Step
 from tagline.training.run import DIVERGED
 from tagline.training.running.checkpoints import SECONDS
+from tagline.training.running.progress import Reporter
 
 
 @documented
@@ -99,6 +100,7 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
         save_every: float = SECONDS,
         log: storage.Path | None = None,
         tensorboard: storage.Path | None = None,
+        progress: Reporter | None = None,
     ) -> Self:
         """Learn weights from labelled sentences.
 
@@ -122,6 +124,7 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
             save_every: seconds between two checkpoints; 0 for after each pass.
             log: a file to append a line of JSON to after each pass.
             tensorboard: a folder for TensorBoard, which must be installed.
+            progress: who is told how training goes, a `Reporter`, in the place of what `verbose` shows.
 
         Ctrl-C ends training: the last complete weights are kept, and `stop_reason_` is "interrupted". In the first of
         two stages there are none yet, and it is raised as KeyboardInterrupt.
@@ -133,7 +136,7 @@ class CRF(CRFSettings, CRFViews, StoredModel, CRFTagger, BaseEstimator):  # type
                 "teacher: expected None with order=2, got one; a teacher tells probabilities of label pairs"
             )
         files: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "save_every": save_every}
-        run = run_of(self, **files, log=log, tensorboard=tensorboard)
+        run = run_of(self, **files, log=log, tensorboard=tensorboard, progress=progress)
         X, y = as_sentences(X), as_sentences(y)
         X_dev = as_sentences(X_dev)
         staged = first_stage(self, X, y, documents, sample_weight) if self.stages == 2 else None

@@ -72,9 +72,17 @@ class Extraction:
         )
         if dictionary is not None and not isinstance(dictionary, Dictionary):
             raise InputError("dictionary: expected a Dictionary or None, got {}", shown_value(dictionary))
-        self.template, self.knowledge = as_template(way), knowledge or Knowledge()
-        self._check_knowledge(hash_bits)
-        self.looking = None if self.template is None else resolved(self.template, max(1, self.template.num_columns))
+        self.template, self.looking = as_template(way), None
+        self.knowledge = Knowledge() if knowledge is None else knowledge
+        if self.template is not None:
+            self.template = self.knowledge.informed(self.template)
+            if self.knowledge.vectors is not None and hash_bits is not None:
+                raise InputError("hash_bits: expected None beside vectors, got {}", hash_bits)
+            self.looking = resolved(self.template, max(1, self.template.num_columns))
+        elif self.knowledge:
+            raise InputError(
+                "clusters, vectors, mentions: expected a template beside them, got features of another kind"
+            )
         self.function = way if callable(way) else None
         self.hash_bits = None if hash_bits is None else int(hash_bits)
         self.dictionary = dictionary
@@ -83,16 +91,6 @@ class Extraction:
         if dictionary is not None and way is None:
             raise InputError(
                 "dictionary: expected sentences of tokens, by a template or a function, got ready features"
-            )
-
-    def _check_knowledge(self, hash_bits: int | None) -> None:
-        if self.template is not None:
-            self.template = self.knowledge.informed(self.template)
-            if self.knowledge.vectors is not None and hash_bits is not None:
-                raise InputError("hash_bits: expected None beside vectors, got {}", hash_bits)
-        elif self.knowledge:
-            raise InputError(
-                "clusters, vectors, mentions: expected a template beside them, got features of another kind"
             )
 
     @property

@@ -48,25 +48,24 @@ from tagline.models.files import (
     Packed,
     TrainingFacts,
     bad_file,
-    check_version,
     config_of,
     facts_of,
+    finite,
+    label_rows,
     labels_of,
     optional,
     reading,
     scheme_of,
     settings_of,
+    smallest,
 )
 from tagline.models.sizes import affordable_candidates, candidates
-from tagline.ragged import offsets_of
 from tagline.storage import ModelFile
-from tagline.types import IntArray
 
 MODEL, VERSION = "crf", 1
 MOST_PRUNED = 0.5  # a label above is the most probable one
 FIRST = "first."  # how names of the arrays of a first stage begin
 
-_UNSIGNED: tuple[type[np.unsignedinteger[Any]], ...] = (np.uint8, np.uint16, np.uint32)
 _NAMES = ("bytes", "lengths", "slots", "marks")  # of a vocabulary
 
 
@@ -173,8 +172,7 @@ def pack(saved: SavedCRF, kind: str = MODEL) -> Packed:
 
 def unpack(file: ModelFile) -> SavedCRF:
     """Turn settings and arrays into a model, or say what is wrong with them."""
-    with reading(file):
-        check_version(file, VERSION, message("a CRF"))
+    with reading(file, VERSION, message("a CRF")):
         hash_bits = optional(file, "hash_bits", int)
         if hash_bits is not None and not 1 <= hash_bits <= MOST_HASH_BITS:
             raise bad_file(file, message("hash_bits from 1 to {}", MOST_HASH_BITS), hash_bits)
@@ -208,14 +206,17 @@ def _first(file: ModelFile, knowledge: Knowledge) -> SavedCRF | None:
 
 def _parameters(file: ModelFile, hash_bits: int | None) -> Parameters:
     labels = labels_of(file)
-    structure = _structure(file, len(labels))
-    weights = file.tensor("weights", np.float32, structure.size)
-    if not np.isfinite(weights).all():
-        raise bad_file(file, message("weights that are finite numbers"), float(weights[~np.isfinite(weights)][0]))
+    L, ends = len(labels), (file.setting("start", bool), file.setting("end", bool))
+    states = label_rows(file, "states.labels", L, counts="states.counts")
+    _, transitions = label_rows(file, "transitions", L, 2)
+    edges = label_rows(file, "edges.pairs", L, 2, counts="edges.counts")
+    triples = label_rows(file, "triples", L, 3)[1] if "triples" in file.tensors else None
+    structure = Structure(L, *states, transitions, *edges, *ends, triples)
+    weights = finite(file, "weights", np.float32, structure.size)
     sizes = {"states": structure.num_attributes, "edges": len(structure.edge_offsets) - 1}
     names = {part: _names(file, part, size, hash_bits) for part, size in sizes.items()}
     prune, pruner = _pruner(file, structure)
-    left, most = candidates(len(labels), prune), affordable_candidates(file.size)
+    left, most = candidates(L, prune), affordable_candidates(file.size)
     if structure.triples is not None and left > most:
         raise bad_file(
             file,
@@ -225,43 +226,6 @@ def _parameters(file: ModelFile, hash_bits: int | None) -> Parameters:
     parameters = Parameters(labels, scheme_of(file), structure, weights, names["states"], names["edges"], pruner, prune)
     _ = parameters.rules  # labels that are not of the scheme
     return parameters
-
-
-def _structure(file: ModelFile, L: int) -> Structure:
-    counts = whole_numbers(file, "states.counts", None)
-    labels = whole_numbers(file, "states.labels", None).astype(np.int32)
-    transitions = _pairs(file, "transitions", L)
-    edge_counts = whole_numbers(file, "edges.counts", None)
-    pairs = _pairs(file, "edges.pairs", L)
-    if labels.max(initial=0) >= L:
-        raise bad_file(file, message("label numbers below {}", L), int(labels.max()))
-    offsets, edge_offsets = (
-        _offsets(file, "states", counts, len(labels)),
-        _offsets(file, "edges", edge_counts, len(pairs)),
-    )
-    whole = np.array([0, len(transitions)])
-    for part, rows, keys in (
-        ("states.labels", offsets, labels),
-        ("transitions", whole, _keys(transitions, L)),
-        ("edges.pairs", edge_offsets, _keys(pairs, L)),
-    ):
-        if not _ascending(rows, keys):
-            raise bad_file(file, message("{} that ascend", part), message("others"))
-    ends = file.setting("start", bool), file.setting("end", bool)
-    return Structure(L, offsets, labels, transitions, edge_offsets, pairs, *ends, _triples(file, L))
-
-
-def _triples(file: ModelFile, L: int) -> NDArray[np.int32] | None:
-    """The label triples of a second-order model; None where the file has no such array."""
-    if "triples" not in file.tensors:
-        return None
-    triples = whole_numbers(file, "triples", None, 3).astype(np.int64)
-    if triples.max(initial=0) >= L:
-        raise bad_file(file, message("label numbers below {} in triples", L), int(triples.max()))
-    keys = (triples[:, 0] * L + triples[:, 1]) * L + triples[:, 2]
-    if not (np.diff(keys) > 0).all():
-        raise bad_file(file, message("triples that ascend"), message("others"))
-    return triples.astype(np.int32)
 
 
 def _pruner(file: ModelFile, structure: Structure) -> tuple[float, NDArray[Any] | None]:
@@ -277,45 +241,7 @@ def _pruner(file: ModelFile, structure: Structure) -> tuple[float, NDArray[Any] 
         raise bad_file(file, message("the array pruner where prune is above 0, and only there"), prune)
     if prune == 0:
         return 0.0, None
-    weights = file.tensor("pruner", np.float32, structure.first_order.size)
-    if not np.isfinite(weights).all():
-        raise bad_file(
-            file, message("weights of the pruner that are finite numbers"), float(weights[~np.isfinite(weights)][0])
-        )
-    return prune, weights
-
-
-def whole_numbers(file: ModelFile, name: str, *shape: int | None) -> NDArray[Any]:
-    """Return an array of whole numbers of one of the types that `smallest` chooses."""
-    array = file.tensors.get(name)
-    kind = array.dtype if array is not None and array.dtype in _UNSIGNED else np.uint32
-    return file.tensor(name, kind, *shape)
-
-
-def _pairs(file: ModelFile, name: str, L: int) -> NDArray[np.int32]:
-    pairs = whole_numbers(file, name, None, 2)
-    if pairs.max(initial=0) >= L:
-        raise bad_file(file, message("label numbers below {} in {}", L, name), int(pairs.max()))
-    return pairs.astype(np.int32)
-
-
-def _offsets(file: ModelFile, part: str, counts: NDArray[Any], total: int) -> IntArray:
-    offsets = offsets_of(counts)
-    if offsets[-1] != total:
-        raise bad_file(file, message("{}.counts that add up to {}", part, total), int(offsets[-1]))
-    return offsets
-
-
-def _keys(pairs: NDArray[np.int32], L: int) -> IntArray:
-    return pairs[:, 0].astype(np.int64) * L + pairs[:, 1]
-
-
-def _ascending(offsets: IntArray, keys: NDArray[Any]) -> bool:
-    """Whether numbers ascend within each row."""
-    rising = keys[1:] > keys[:-1]
-    begins = offsets[1:-1]
-    rising[begins[(begins > 0) & (begins < len(keys))] - 1] = True
-    return bool(rising.all())
+    return prune, finite(file, "pruner", np.float32, structure.first_order.size)
 
 
 def _names(file: ModelFile, part: str, size: int, hash_bits: int | None) -> Vocabulary | None:
@@ -328,12 +254,6 @@ def _names(file: ModelFile, part: str, size: int, hash_bits: int | None) -> Voca
     if hash_bits is not None or len(names) != size:
         raise bad_file(file, message("names of {} {}", size if hash_bits is None else "no", part), len(names))
     return names
-
-
-def smallest(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Return whole numbers in the smallest type that holds them."""
-    kind = next(kind for kind in _UNSIGNED if numbers.max(initial=0) <= np.iinfo(kind).max)
-    return numbers.astype(kind)
 
 
 # Where features come from.

@@ -125,7 +125,7 @@ def fit_crf(
         features = Features(features.offsets, features.states)
     if not crf.local:
         warn_of_cost(features.num_tokens, len(lesson.labels))
-    targets = Targets(lesson.numbers(), lesson.allowed(), lesson.weights)
+    targets = Targets(lesson.labelled.ids, lesson.allowed, lesson.weights)
     rules = lesson.rules if crf.chained else None  # tokens that are labelled one by one know no neighbours
 
     # Which weights there are, and where they begin.

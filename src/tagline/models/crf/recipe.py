@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,11 @@ from tagline.features.templates.template import Template
 from tagline.messages import message
 from tagline.models.contract import Model
 from tagline.models.crf.compilation import CompiledCorpus, compile_corpus
-from tagline.models.crf.estimator import CRF
 from tagline.models.crf.extraction import with_matches
-from tagline.models.crf.fitting import budget_of
 from tagline.models.crf.teaching import joined_corpus
 from tagline.models.cutting import cut_for
 from tagline.models.files import load_tagger
-from tagline.models.recipes import Budget, Recipe, check_progress, fitted
+from tagline.models.recipes import Recipe
 from tagline.readers import format_of, read
 from tagline.readers.columns import iter_columns
 from tagline.readers.corpus import TAG, Corpus
@@ -39,11 +37,6 @@ class CRFRecipe(Recipe):
     named: Template | None = None
     chosen: Template | None = None
     teacher: Model | None = None
-
-    @property
-    def budget(self) -> Budget:
-        """The limit of passes and seconds, and the tolerance."""
-        return budget_of(self.model)
 
     @property
     def template(self) -> str | None:
@@ -100,19 +93,12 @@ class CRFRecipe(Recipe):
             )
         return data
 
-    def read_remote(self, data: Any, dev: Corpus | None) -> Any:
-        """Take sentences that other processes hold; the first of them choose the template."""
-        super().read_remote(data, dev)
-        if self.cache is not None:
-            raise InputError("--cache, --ray: expected one of them, got both; workers compile on their own disks")
-        for name in ("dictionary", "learn_dictionary", "documents"):
-            if getattr(self.files, name):
-                raise InputError("--{}, --ray: expected one of them, got both; leave out --ray", name.replace("_", "-"))
-        self._introduce_template(*self._template(data.sample(), dev))
-        return data
+    def choose(self, sample: Callable[[], Any], dev: Corpus | None) -> None:
+        """Choose a template that suits the sentences, and say which."""
+        self._introduce_template(*self._template(sample(), dev))
 
     def _template(self, sample: Corpus, dev: Corpus | None) -> tuple[Template, str]:
-        """Choose a template that suits the sentences, and say why where it was not named."""
+        """Return the template that was named, or one that suits the sentences and why."""
         check_labels(sample)
         name, why = ("", "") if self.named is not None else choose_set(sample)
         template = self.chosen = self.named or load_set(name)
@@ -157,8 +143,8 @@ class CRFRecipe(Recipe):
         dictionary: Dictionary = self.model.dictionary
         return corpus if dictionary.priority != "feature" else with_matches(corpus, dictionary, columns)
 
-    def fit(self, data: Any, dev: Corpus | None) -> Model:
-        """Train; Ctrl-C before the first pass is done is a `KeyboardInterrupt`."""
+    def lesson(self, data: Any, dev: Corpus | None) -> tuple[Any, dict[str, Any]]:
+        """Return what `fit` learns from, and its other arguments."""
         tell, files, run_files = self.tell, self.files, self.run_files()
         taught: dict[str, Any] = {}
         if self.teacher is not None:
@@ -179,11 +165,8 @@ class CRFRecipe(Recipe):
             tell.stage(message("asking {}", files.teacher))
         else:
             tell.stage(message("numbering features"))
-        model: CRF = self.model
-        model.features = self.chosen
-        fitted(model, data, X_dev=dev, **taught, **self.documents(data, dev), **run_files)
-        check_progress(model, self.noun, resumable="checkpoint" in run_files)
-        return model
+        self.model.features = self.chosen
+        return data, {"X_dev": dev, **taught, **self.documents(data, dev), **run_files}
 
     def _compiled(self, reading: LabelledFiles, path: str, template: Template) -> CompiledCorpus:
         """The compiled corpus of a file; that of last time where neither the file nor how it is read has changed."""

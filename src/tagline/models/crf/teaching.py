@@ -79,7 +79,7 @@ class Teaching:
         sizes[self.gold] *= self.weight
         labels = np.zeros(features.num_tokens, np.int32)
         kept = np.isin(np.repeat(np.arange(B), np.diff(features.offsets)), lesson.sentences)
-        labels[kept] = lesson.numbers()
+        labels[kept] = lesson.labelled.ids
         shown = feature_frequencies(structure, features, Targets(labels, None, sizes))
         return shown - expected_frequencies(structure, features, self.chains, sizes)
 

@@ -33,6 +33,7 @@ from tagline.settings import documented
 from tagline.storage import ModelFile, Path
 from tagline.training.iteration import Step
 from tagline.training.running.checkpoints import SECONDS
+from tagline.training.running.progress import Reporter
 from tagline.types import Float64Array
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ class HMM(HMMSettings, HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # typ
         save_every: float = SECONDS,
         log: Path | None = None,
         tensorboard: Path | None = None,
+        progress: Reporter | None = None,
     ) -> Self:
         """Learn from sentences.
 
@@ -145,10 +147,11 @@ class HMM(HMMSettings, HMMViews, StoredModel, HMMAnswers, BaseEstimator):  # typ
             save_every: seconds between two checkpoints; 0 for after each step.
             log: a file to append a line of JSON to after each step.
             tensorboard: a folder for TensorBoard, which must be installed.
+            progress: who is told how training goes, a `Reporter`, in the place of what `verbose` shows.
         """
         how = Fitting.of(self)
         files: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "save_every": save_every}
-        run = run_of(self, **files, log=log, tensorboard=tensorboard)
+        run = run_of(self, **files, log=log, tensorboard=tensorboard, progress=progress)
         before = self.parameters_ if self.warm_start and hasattr(self, "parameters_") else None
         layout = NO_TABLE if before is None else before.layout
         series = read_series(X, lengths, groups, y, layout=layout, symbols=how.family is Categorical)

@@ -29,7 +29,6 @@ from tagline.models.files import (
     Packed,
     TrainingFacts,
     bad_file,
-    check_version,
     config_of,
     facts_of,
     group_of,
@@ -83,8 +82,7 @@ def _packed_symbols(symbols: Symbols | None) -> tuple[str | None, dict[str, NDAr
 
 def unpack(file: ModelFile) -> SavedHMM:
     """Turn settings and arrays into a model, or say what is wrong with them."""
-    with reading(file):
-        check_version(file, VERSION, message("an HMM"))
+    with reading(file, VERSION, message("an HMM")):
         return SavedHMM(_parameters(file), facts_of(file), settings_of(file))
 
 

@@ -108,7 +108,7 @@ def _with_zeros(topology: Topology, before: HMMParameters) -> Topology:
 
 def _with_states(ready: ObservedLesson, lesson: Lesson) -> ObservedLesson:
     """Add the states by number, and what the unknown ones may be."""
-    states, offsets, topology = lesson.numbers().astype(np.int64), lesson.labelled.offsets, ready.topology
+    states, offsets, topology = lesson.labelled.ids.astype(np.int64), lesson.labelled.offsets, ready.topology
     broken = np.flatnonzero(broken_steps(states, offsets, topology.start, topology.transitions))
     if len(broken):
         n = int(broken[0])
@@ -118,7 +118,7 @@ def _with_states(ready: ObservedLesson, lesson: Lesson) -> ObservedLesson:
         step = f"{labels[states[n - 1]]} → {labels[states[n]]}" if t else f"{labels[states[n]]} first"
         place = lesson.labelled.place(b)
         raise InputError("{}: expected steps that the topology allows, got {} at {}", place, step, t)
-    allowed = lesson.allowed()
+    allowed = lesson.allowed
     if allowed is not None and not topology.end.all():  # by the scheme
         lasts = offsets[1:][np.diff(offsets) > 0] - 1
         allowed[lasts] &= topology.end

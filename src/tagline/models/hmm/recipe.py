@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from tagline.errors import InputError
 from tagline.messages import message
-from tagline.models.contract import Model
-from tagline.models.recipes import Budget, Recipe, check_progress, fitted
+from tagline.models.recipes import Recipe
 from tagline.readers.corpus import Corpus
 from tagline.readers.tabular import Table, groups_of, is_csv, read_csv
 from tagline.readers.training_files import LabelledFiles
@@ -39,11 +38,6 @@ class HMMRecipe(Recipe):
 
     noun, plural = message("step"), message("steps")
 
-    @property
-    def budget(self) -> Budget:
-        """The limit of steps and seconds; what is counted has none."""
-        return Budget() if self.model.n_states is None else Budget(self.model.max_iterations, self.model.max_seconds)
-
     def check(self) -> None:
         """Refuse options of series without `--states`."""
         super().check()
@@ -54,12 +48,15 @@ class HMMRecipe(Recipe):
             self.model.emission = "gaussian"
         check_settings(self.model)
 
-    def read_remote(self, data: Any, dev: Corpus | None) -> Any:
-        """Take sentences that other processes count, or with `--states` series that they hold."""
-        if self.model.n_states is not None:
-            self._refuse_dev(dev)
-            data.columns = self._columns(data.sample_table())
-        return super().read_remote(data, dev)
+    def choose(self, sample: Callable[[], Any], dev: Corpus | None) -> None:
+        """Choose the columns of a series."""
+        if self.model.n_states is None:
+            return
+        if dev is not None:
+            raise InputError("--dev: expected none with --states, for there are no labels to score, got one")
+        if not isinstance(table := sample(), Table):
+            raise self._no_series(table.source)
+        self.columns = self._columns(table)
 
     def read(self, reading: LabelledFiles, path: str, dev: Corpus | None) -> Any:
         """Read labelled sentences, or with `--states` a series."""
@@ -73,24 +70,23 @@ class HMMRecipe(Recipe):
                 )
             return super().read(reading, path, dev)
         if not is_csv(path, reading.form):
-            raise InputError(
-                "{}: expected a series, .csv or .tsv, to learn {} hidden states from, got another file; "
-                "--format csv reads it as one, and without --states tags are learned",
-                path,
-                count,
-            )
-        self._refuse_dev(dev)
+            raise self._no_series(path)
         table = read_csv(path, encoding=reading.encoding, form=reading.form)
-        chosen, group = self._columns(table), self.files.group
+        self.choose(lambda: table, dev)
+        chosen, group = self.columns, self.files.group
         kept = chosen if group is None else (*chosen, group)
         data = SeriesData(Table(kept, table.__getitem__, len(table), table.source), group)
         self.introduce(data)
         return data
 
-    @staticmethod
-    def _refuse_dev(dev: Corpus | None) -> None:
-        if dev is not None:
-            raise InputError("--dev: expected none with --states, for there are no labels to score, got one")
+    def _no_series(self, path: str) -> InputError:
+        """Return the error for another file than one of columns of numbers or symbols."""
+        return InputError(
+            "{}: expected a series, .csv or .tsv, to learn {} hidden states from, got another file; "
+            "--format csv reads it as one, and without --states tags are learned",
+            path,
+            self.model.n_states,
+        )
 
     def _columns(self, table: Table) -> tuple[str, ...]:
         """Choose the columns, and say which were left out."""
@@ -115,17 +111,10 @@ class HMMRecipe(Recipe):
         )
         return tuple(chosen)
 
-    def fit(self, data: Any, dev: Corpus | None) -> Model:
-        """Count, or learn by EM; Ctrl-C before the first step is done is a `KeyboardInterrupt`."""
-        from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
-
+    def lesson(self, data: Any, dev: Corpus | None) -> tuple[Any, dict[str, Any]]:
+        """Return what `fit` learns from, and its other arguments."""
         if self.model.n_states is None:
-            return super().fit(data, dev)
-        files = self.run_files()
+            return super().lesson(data, dev)
         self.tell.stage(message("learning"))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the command says itself why training ended
-            fitted(self.model, data.table if isinstance(data, SeriesData) else data, groups=self.files.group, **files)
-        check_progress(self.model, self.noun, resumable="checkpoint" in files)
-        learned: Model = self.model
-        return learned
+        X = data.table if isinstance(data, SeriesData) else data
+        return X, {"groups": self.files.group, **self.run_files()}

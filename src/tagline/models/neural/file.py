@@ -28,7 +28,6 @@ from tagline.models.files import (
     StoredModel,
     TrainingFacts,
     bad_file,
-    check_version,
     config_of,
     facts_of,
     group_of,
@@ -73,7 +72,7 @@ class StoredNetwork(StoredModel):
         return out
 
     def _take(self, file: ModelFile) -> None:
-        with reading(file):
+        with reading(file, VERSION, message("a {} tagger", self.kind)):
             self.network_, self.training_ = self._unpacked(file, device_of(self.device)), facts_of(file)
         self._keep_trained()
 
@@ -113,7 +112,6 @@ class StoredNetwork(StoredModel):
         return config, {**{_CODER + name: array for name, array in arrays.items()}, **state}
 
     def _unpacked(self, file: ModelFile, device: torch.device) -> Network:
-        check_version(file, VERSION, message("a {} tagger", self.kind))
         labels, name = labels_of(file), scheme_of(file)
         file.tensor("network.head.linear.bias", np.float32, len(labels))  # before tables of L² numbers are made
         rules = None if name is None else legal(labels, name)

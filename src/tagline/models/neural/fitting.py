@@ -35,9 +35,10 @@ class TaggingTask:
         self.module: torch.nn.Module = network.tagger
         self.coded = coded or network.coder.read(corpus)
         self.lengths = self.coded.widths
-        allowed = lesson.allowed()
         # [N] numbers, or [N, L] what may be.
-        self.labels: IntArray | BoolArray = lesson.numbers().astype(np.int64) if allowed is None else allowed
+        self.labels: IntArray | BoolArray = (
+            lesson.labelled.ids.astype(np.int64) if lesson.allowed is None else lesson.allowed
+        )
 
     def inputs(self, sentences: IntArray) -> tuple[Any, ...]:
         """A batch on the device, its labels, and how much each sentence counts."""

@@ -5,7 +5,7 @@ A kind of tagger says how it turns sentences into numbers and what network score
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -48,9 +48,8 @@ from tagline.training.iteration import Step
 from tagline.training.neural.loop import train
 from tagline.training.neural.processes import are_several
 from tagline.training.neural.settings import Descent
+from tagline.training.running.progress import Reporter
 from tagline.types import Chain, IntArray
-
-Progress = Callable[[int, int, float], None]
 
 DESCENT = (
     *("epochs", "batch_size", "max_tokens", "optimizer", "learning_rate", "momentum", "weight_decay", "warmup"),
@@ -81,7 +80,7 @@ class NeuralTagger(NetworkSettings, NetworkViews, StoredNetwork, ChainModel, Bas
         save_every: float | None = None,
         log: Path | None = None,
         tensorboard: Path | None = None,
-        progress: Progress | None = None,
+        progress: Reporter | None = None,
     ) -> Self:
         """Learn from labelled sentences.
 
@@ -98,7 +97,7 @@ class NeuralTagger(NetworkSettings, NetworkViews, StoredNetwork, ChainModel, Bas
             save_every: seconds after which it is written within an epoch, too; 0 for after each step.
             log: a file to append a line of JSON to after each epoch.
             tensorboard: a folder for TensorBoard, which must be installed.
-            progress: called with (batches done, of how many, mean loss) a few times a second.
+            progress: who is told how training goes, a `Reporter`, in the place of what `verbose` shows.
 
         Ctrl-C ends training: the network keeps the best weights so far, and `stop_reason_` is "interrupted".
         """

@@ -45,6 +45,7 @@ from tagline.storage import ModelFile, Path
 from tagline.training.iteration import Step
 from tagline.training.run import DIVERGED
 from tagline.training.running.checkpoints import SECONDS
+from tagline.training.running.progress import Reporter
 
 
 @documented
@@ -92,6 +93,7 @@ class SemiCRF(SemiCRFSettings, StoredModel, ChainModel, BaseEstimator):  # type:
         save_every: float = SECONDS,
         log: Path | None = None,
         tensorboard: Path | None = None,
+        progress: Reporter | None = None,
     ) -> SemiCRF:
         """Learn weights from labelled sentences.
 
@@ -106,6 +108,7 @@ class SemiCRF(SemiCRFSettings, StoredModel, ChainModel, BaseEstimator):  # type:
             save_every: seconds between two checkpoints; 0 for after each pass.
             log: a file to append a line of JSON to after each pass.
             tensorboard: a folder for TensorBoard, which must be installed.
+            progress: who is told how training goes, a `Reporter`, in the place of what `verbose` shows.
 
         Ctrl-C ends training: the last complete weights are kept, and `stop_reason_` is "interrupted".
         """
@@ -113,7 +116,7 @@ class SemiCRF(SemiCRFSettings, StoredModel, ChainModel, BaseEstimator):  # type:
         X, y, X_dev = as_sentences(X), as_sentences(y), as_sentences(X_dev)
         dev = (X_dev, y_dev) if check_dev(X_dev, y_dev) else None
         files: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "save_every": save_every}
-        run = run_of(self, **files, log=log, tensorboard=tensorboard)
+        run = run_of(self, **files, log=log, tensorboard=tensorboard, progress=progress)
         self._become(fit_semicrf(self, X, y, run, sample_weight=sample_weight, dev=dev))
         if self.training_.reason.startswith(DIVERGED):
             raise TrainingError(

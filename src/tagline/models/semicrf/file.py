@@ -36,21 +36,22 @@ from tagline.models.crf.file import (
     described_way,
     dictionary_of_file,
     packed_dictionary,
-    smallest,
     way_of_file,
-    whole_numbers,
 )
 from tagline.models.files import (
     Packed,
     TrainingFacts,
     bad_file,
-    check_version,
     config_of,
     facts_of,
+    finite,
     group_of,
+    label_rows,
     labels_of,
     reading,
     settings_of,
+    smallest,
+    whole_numbers,
 )
 from tagline.models.semicrf.attributes import BUCKETS, Lexicon, SegmentNames
 from tagline.models.semicrf.parameters import Parameters, Tables
@@ -123,8 +124,7 @@ def _sparse(part: str, table: Float64Array) -> dict[str, NDArray[Any]]:
 
 def unpack(file: ModelFile) -> SavedSemiCRF:
     """Turn settings and arrays into a model, or say what is wrong with them."""
-    with reading(file):
-        check_version(file, VERSION, message("a semi-CRF"))
+    with reading(file, VERSION, message("a semi-CRF")):
         return SavedSemiCRF(
             _parameters(file), way_of_file(file), dictionary_of_file(file), settings_of(file), facts_of(file)
         )
@@ -143,43 +143,26 @@ def _parameters(file: ModelFile) -> Parameters:
     names = _names(file)
     states = Vocabulary.from_arrays(group_of(file, "states.names."))
     L = tags.num_types
+    dense = {"lexicon": (BUCKETS, D, L), "length": (D, L), "transitions": (L, L), "start": (L,), "end": (L,)}
     tables = Tables(
         _table(file, "states", len(states), len(labels)),
         _table(file, "segments", len(names.keys), L),
-        _dense(file, "lexicon", BUCKETS, D, L),
-        _dense(file, "length", D, L),
-        _dense(file, "transitions", L, L),
-        _dense(file, "start", L),
-        _dense(file, "end", L),
+        *(finite(file, name, np.float32, *shape).astype(np.float64) for name, shape in dense.items()),
     )
     return Parameters(tags, D, tuple(kinds), states, names, _lexicon(file, kinds, L), tables)
 
 
-def _dense(file: ModelFile, name: str, *shape: int) -> Float64Array:
-    table = file.tensor(name, np.float32, *shape)
-    if not np.isfinite(table).all():
-        raise bad_file(file, message("finite numbers in {}", name), message("others"))
-    return table.astype(np.float64)
-
-
 def _table(file: ModelFile, part: str, rows: int, width: int) -> Float64Array:
-    counts, labels = whole_numbers(file, f"{part}.counts", rows), whole_numbers(file, f"{part}.labels", None)
-    offsets = offsets_of(counts)
-    if offsets[-1] != len(labels) or labels.max(initial=0) >= width:
-        raise bad_file(
-            file,
-            message("{} labels below {} in {}", len(labels), width, part),
-            message("others"),
-        )
-    weights = _dense(file, f"{part}.weights", len(labels))
     if rows * width > max(2**24, 64 * (file.size + 1)):  # a short file must not ask for all memory
         raise bad_file(
             file,
             message("a table of {} that its file can hold", part),
             message("{} rows of {}", rows, width),
         )
+    offsets, labels = label_rows(file, f"{part}.labels", width, counts=f"{part}.counts", rows=rows)
     out = np.zeros((rows, width))
-    out[np.repeat(np.arange(rows), counts), labels.astype(np.int64)] = weights
+    places = np.repeat(np.arange(rows), np.diff(offsets)), labels
+    out[places] = finite(file, f"{part}.weights", np.float32, len(labels))
     return out
 
 

@@ -98,7 +98,7 @@ def fit_semicrf(
     D = _longest(model.max_length, labels, begins, known, data)
     begins, cut = _cut(begins, known, data.features.offsets, D)
     start, numbered, gold = _start(model, data, labels, begins, known, D)
-    targets = Targets(labels, begins, data.lesson.allowed(), data.lesson.weights)
+    targets = Targets(labels, begins, data.lesson.allowed, data.lesson.weights)
     weights = Weights(start.tables, _kept(data, numbered, gold, start))
 
     # The descent.
@@ -157,7 +157,7 @@ def _begin(model: SemiCRF, data: _Data, weights: Weights, targets: Targets, begi
     segments their transition.
     """
     tags, offsets = data.tags, data.features.offsets
-    numbers = np.where(data.lesson.numbers() < 0, -1, tags.tags(targets.labels, begins, offsets)).astype(np.int32)
+    numbers = np.where(data.lesson.labelled.ids < 0, -1, tags.tags(targets.labels, begins, offsets)).astype(np.int32)
     all_states = bool(data.lesson.labelled.sets)
     K = len(tags.labels)
     structure = structure_of(data.features, numbers, K, len(data.states), all_states=all_states, all_transitions=True)
@@ -239,7 +239,7 @@ def _read(model: SemiCRF, extraction: Extraction, X: Any, y: Any, sample_weight:
 
 def _segmentation(data: _Data) -> tuple[IntArray, BoolArray, BoolArray]:
     """The segments of sentences whose labels are all known: labels and begins ``[N]``, and which tokens are theirs."""
-    offsets, numbers = data.features.offsets, data.lesson.numbers()
+    offsets, numbers = data.features.offsets, data.lesson.labelled.ids
     unknown = np.unique(np.searchsorted(offsets, np.flatnonzero(numbers < 0), side="right") - 1)
     known = ~np.isin(np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), unknown)
     labels, begins = data.tags.segmentation(np.maximum(numbers, 0).astype(np.int64), offsets)
@@ -300,7 +300,7 @@ def _kept(data: _Data, numbered: Numbered, gold: Gold, start: Parameters) -> dic
         return kept
     K, L = len(data.tags.labels), data.tags.num_types
     features = Features(numbered.offsets, numbered.states)
-    structure = structure_of(features, data.lesson.numbers(), K, len(start.states), transitions=False)
+    structure = structure_of(features, data.lesson.labelled.ids, K, len(start.states), transitions=False)
     counts = np.diff(structure.state_offsets)
     kept["states"] = np.repeat(np.arange(len(counts)), counts) * K + structure.state_labels
     rows: SegmentRows = numbered.rows

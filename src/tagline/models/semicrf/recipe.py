@@ -9,8 +9,6 @@ from tagline.readers.corpus import Corpus
 class SemiCRFRecipe(CRFRecipe):
     """How a semi-CRF is trained from files."""
 
-    remote = False
-
     def _matched(self, corpus: Corpus) -> Corpus:
         """Take over a dictionary of files: its matches are attributes of segments, the template need not look."""
         if self.files.dictionary is not None:

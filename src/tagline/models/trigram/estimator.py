@@ -121,7 +121,7 @@ class TrigramTagger(TrigramSettings, StoredModel, ChainModel, BaseEstimator):  #
             )
         lesson = prepare(labelled, scheme=None)
         words, ids = _used(words_of(corpus))
-        data = TaggedWords(words, ids, lesson.numbers().astype(np.int64), corpus.offsets)
+        data = TaggedWords(words, ids, lesson.labelled.ids.astype(np.int64), corpus.offsets)
         counts = TaggedCounts.of(data, len(lesson.labels), bool(self.capitals) and tells_capitals(words))
         return self._learned(counts, lesson.labels, len(corpus), run, X, y)
 

@@ -28,9 +28,9 @@ from tagline.models.files import (
     Packed,
     TrainingFacts,
     bad_file,
-    check_version,
     config_of,
     facts_of,
+    finite,
     group_of,
     labels_of,
     reading,
@@ -73,8 +73,7 @@ def pack(saved: SavedTrigrams) -> Packed:
 
 def unpack(file: ModelFile) -> SavedTrigrams:
     """Turn settings and arrays into a model, or say what is wrong with them."""
-    with reading(file):
-        check_version(file, VERSION, message("a trigram tagger"))
+    with reading(file, VERSION, message("a trigram tagger")):
         return SavedTrigrams(_parameters(file), facts_of(file), settings_of(file))
 
 
@@ -118,11 +117,9 @@ def _candidates(file: ModelFile, W: int, S: int) -> CandidateLists:
     offsets = offsets_of(counts)
     M = int(offsets[-1])
     states = file.tensor("candidates.states", np.uint16, M).astype(np.int32)
-    scores = file.tensor("candidates.scores", np.float32, M)
+    scores = finite(file, "candidates.scores", np.float32, M)
     rising = np.diff(states) > 0
     rising[offsets[1:-1][offsets[1:-1] < M] - 1] = True
     if not counts.all() or states.max(initial=0) >= S or not rising.all():
         raise bad_file(file, message("lists of states below {} that ascend, none of them empty", S), message("others"))
-    if not np.isfinite(scores).all():
-        raise bad_file(file, message("scores of candidates that are finite numbers"), message("others"))
     return CandidateLists(offsets, states, np.asarray(scores))

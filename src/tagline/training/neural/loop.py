@@ -43,7 +43,6 @@ def train(
     descent: Descent,
     *,
     facts: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
     save_every: float | None = None,
     **settings: Any,
 ) -> Trained:
@@ -53,9 +52,9 @@ def train(
         task: network and sentences.
         descent: how to train.
         facts: what else must be the same for a run to be resumed, of JSON's types.
-        progress: called as ``progress(batches done, batches, mean loss)`` within epochs, a few times a second.
         save_every: seconds after which the checkpoint is written within an epoch, too; 0 for after each step.
-        settings: of the `Run` around it: callbacks, verbose, checkpoint, resume, log, tensorboard.
+        settings: of the `Run` around it: callbacks, verbose, progress, checkpoint, resume, log, tensorboard;
+            who is told hears of batches a few times a second, too.
 
     A run that is stopped within an epoch returns to the weights of the best epoch before, if one was scored.
     """
@@ -83,8 +82,8 @@ def train(
         run.is_main, run.agree, run.interrupts = world.first, world.any, interrupts
         try:
             with run.opened(lambda: {**checkpoints.facts_of(task.lengths, descent, steps), **(facts or {})}):
-                if world.first:
-                    epochs.progress = run.tell.stepped if progress is None and run.verbose else progress
+                if world.first and (run.verbose or run.progress is not None):
+                    epochs.progress = run.tell.stepped
                 world.share_weights(task.module)
                 trained = run.finish(epochs)
                 if run.best is None:

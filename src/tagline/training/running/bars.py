@@ -52,7 +52,7 @@ class Lines(Silent):
     def stage(self, text: str) -> None:
         """Where lines stay, stages go without saying."""
 
-    def passed(self, done: Step, weights: Any = None) -> None:
+    def passed(self, done: Step) -> None:
         """Write a line where it is time."""
         self.history.append(done)
         n = done.number
@@ -100,7 +100,7 @@ class Bar(Silent):
         """Show what is being done."""
         self.bar.update(self.task, description=str(text).replace("[", "\\["), steps=None)
 
-    def passed(self, done: Step, weights: Any = None) -> None:
+    def passed(self, done: Step) -> None:
         """Show how far it is; the line of a network's epoch stays."""
         self.history.append(done)
         left = seconds_left(self.history, self.budget)
@@ -138,7 +138,7 @@ class Notebook(Silent):
         """Show what is being done."""
         self._draw(html.escape(visible(str(text))))
 
-    def passed(self, done: Step, weights: Any = None) -> None:
+    def passed(self, done: Step) -> None:
         """Show how far it is; the line of a network's epoch stays."""
         self.history.append(done)
         line = pass_line(done, seconds_left(self.history, self.budget), of=self.budget.passes)

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tagline.messages import message
 
@@ -55,8 +55,8 @@ class Reporter(Protocol):
     def stage(self, text: str) -> None:
         """Hear what is being done now."""
 
-    def passed(self, done: Step, weights: Any = None) -> None:
-        """Hear that a pass is done: a callback of `CRF`, and of networks."""
+    def passed(self, done: Step) -> None:
+        """Hear that a pass is done."""
 
     def stepped(self, done: int, total: int, loss: float) -> None:
         """Hear that so many batches of an epoch are done, with this mean loss."""
@@ -121,7 +121,7 @@ class Silent:
     def stage(self, text: str) -> None:
         """Keep it."""
 
-    def passed(self, done: Step, weights: Any = None) -> None:
+    def passed(self, done: Step) -> None:
         """Keep it."""
 
     def stepped(self, done: int, total: int, loss: float) -> None:
@@ -142,7 +142,7 @@ class Logged(Silent):
         """Log it."""
         logger.info("%s", text)
 
-    def passed(self, done: Step, weights: Any = None) -> None:
+    def passed(self, done: Step) -> None:
         """Log how far it is."""
         self.history.append(done)
         self.say(pass_line(done, seconds_left(self.history, self.budget), of=self.budget.passes))
@@ -199,12 +199,16 @@ def duration(seconds: float) -> str:
 
 
 @contextmanager
-def narrating(verbose: bool | int, budget: Budget) -> Iterator[Reporter]:
-    """Choose how `fit` tells how it goes, where ``verbose=True`` asks for it.
+def narrating(verbose: bool | int, budget: Budget, progress: Reporter | None = None) -> Iterator[Reporter]:
+    """Choose how `fit` tells how it goes: to `progress`, else as it likes where ``verbose=True`` asks for it.
 
     Where a handler is set for the logger ``tagline.training`` at level INFO, lines go there. Otherwise stderr has them:
     one that is redrawn in a terminal, a line for each pass elsewhere; a notebook has a bar below its cell.
     """
+    if progress is not None:
+        progress.budget = budget
+        yield progress
+        return
     if not verbose:
         yield Silent()
         return
