@@ -196,7 +196,7 @@ def mistakes_of(pair: SpanPair, words: Column | None = None, examples: int = 5) 
     for number, kind in ((TYPE, "type"), (BOUNDARY, "boundary"), (BOTH, "both"), (ALONE, "missed")):
         first = np.flatnonzero(gold == number)[:examples]
         listed[kind] = tuple(_mistake(pair, kind, int(g), int(best_of_gold[g]), words) for g in first)
-    counts = []
+    counts: list[dict[str, int]] = []
     for classes, alone in ((gold, "missed"), (predicted, "spurious")):
         names = ("correct", "type", "boundary", "both", alone)
         counts.append(dict(zip(names, np.bincount(classes, minlength=len(names)).tolist(), strict=True)))
@@ -204,7 +204,8 @@ def mistakes_of(pair: SpanPair, words: Column | None = None, examples: int = 5) 
     listed["spurious"] = tuple(_mistake(pair, "spurious", -1, int(p), words) for p in first)
     return Mistakes(
         pair.rule,
-        *counts,
+        counts[0],
+        counts[1],
         _type_confusions(pair, of_gold[kinds == TYPE], of_predicted[kinds == TYPE]),
         listed,
     )

@@ -69,6 +69,4 @@ def _source_scheme(corpus: Corpus, name: str | None, column: str) -> tuple[Schem
     if detection.scheme is None:
         where = message("{}, column {}", corpus.source or "<text>", column)
         raise InputError("{}: expected tags of a scheme, got others: {}", where, detection.reason)
-    return detection.scheme, [
-        message("source scheme {name}: {reason}", name=detection.scheme.name, reason=detection.reason)
-    ]
+    return detection.scheme, [message("source scheme {}: {}", detection.scheme.name, detection.reason)]
