@@ -81,7 +81,7 @@ SCREENS: list[tuple[str, ...]] = [
     ("train", "train.txt", "-o", "again.tagline", "--max-iterations", "5", "--dev", "test.txt", "-v"),
     ("train", "train.txt", "-o", "semi.tagline", "--model", "semicrf", "--max-iterations", "3"),
     ("train", "train.txt", "-o", "tri.tagline", "--model", "trigram"),
-    ("train", "series.csv", "-o", "series.tagline", "--model", "hmm", "--states", "2", "--max-iterations", "3"),
+    ("train", "series.csv", "-o", "series.tagline", "--model", "hmm", "--states", "2"),
     ("tag", "-m", "m.tagline", "text.txt", "-o", "text.out"),
     ("eval", "test.txt", "test.txt"),
     ("eval", "test.txt", "test.txt", "--details", "--resamples", "20"),

@@ -158,7 +158,7 @@ def places_of(steps: Callable[[], Tensor] | None, chosen: Tensor | None = None) 
 
     def tell(index: list[int]) -> str:
         rows = steps() if chosen is None else steps()[chosen]
-        (sentence, step), tags = rows[index[0]].tolist(), " to ".join(map(str, index[1:]))
+        (sentence, step), tags = rows[index[0]].tolist(), message(" to ").join(map(str, index[1:]))
         return message("sentence {}, step {}", sentence, step) + (message(", tag {}", tags) if tags else "")
 
     return tell
