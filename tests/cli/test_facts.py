@@ -74,7 +74,7 @@ def test_a_model_is_saved_even_where_scoring_fails(
     def fail(*_: object) -> None:
         raise package.InputError("dev: expected scores, got a failure")
 
-    monkeypatch.setattr("tagline.cli.training.score", fail)
+    monkeypatch.setattr("tagline.models.recipes.Recipe.score", fail)
     words = ("-o", tmp_path / "m", "--dev", folder / "dev.txt", *SHORT)
     assert "got a failure" in line_of(tagline("train", folder / "train.txt", *words))
     assert package.load(tmp_path / "m").labels_

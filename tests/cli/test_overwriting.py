@@ -93,7 +93,7 @@ def test_of_every_option_it_is_known_whether_it_names_files() -> None:
     only_read = "describe.file explain.document serve.token_file"  # with no output beside them
     makes_its_own = "demo.keep train.scratch"  # folders for new files
     no_files = (
-        "form tokens encoding comment shape url ray label label_weights scheme from_scheme to column improper model "
+        "form tokenizer encoding comment shape url ray label label_weights scheme from_scheme to column improper model "
         "tag_column note host allow_host allow_origin log token sentence columns group covariance emission unknown "
         "smoothing head device algorithm on_illegal"
     )

@@ -67,9 +67,11 @@ def train_file(
         config_text(kind, fitted, train, output, dev)  # what no file can hold is refused before an hour's work
     held = None if dev is None else reading.read(dev)
     tell.stage(message("reading {}", train))
+    from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]  # the estimator loads it, too
+
     with warnings.catch_warnings():  # the report says it
         warnings.filterwarnings("ignore", "y: (repaired|dropped) ", DataWarning)
-        warnings.filterwarnings("ignore", ".* had not converged after ")
+        warnings.simplefilter("ignore", ConvergenceWarning)
         if ray is None:
             data = recipe.read(reading, train, held)
             recipe.fit(data, held)

@@ -21,7 +21,7 @@ def as_sentences(X: Any) -> Any:
     """
     if (corpus := corpus_of(X)) is not None:
         return corpus
-    if hasattr(X, "fit"):  # files that workers read, not sentences: going through them says what trains on them
+    if hasattr(X, "sample"):  # files that workers read, not sentences: going through them says what trains on them
         iter(X)
     if _is_read_once(X):
         X = list(X)
