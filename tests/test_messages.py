@@ -181,7 +181,7 @@ def test_templates_have_their_values() -> None:
     wrong = []
     for place, call, at in calls():
         template, values = call.args[at], {str(number) for number in range(len(call.args[at + 1 :]))}
-        values |= {word.arg for word in call.keywords if word.arg not in ("status", "problem", "field")}
+        values |= {word.arg for word in call.keywords if word.arg not in ("status", "problem", "field", "category")}
         starred = any(isinstance(value, ast.Starred) for value in call.args)
         if isinstance(template, ast.Constant) and values and None not in values and not starred:
             said = [field for _, field in _parts(template.value) if field is not None]

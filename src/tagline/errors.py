@@ -55,12 +55,16 @@ class DataWarning(UserWarning):
     """
 
 
-def warn_of_data(template: str, /, *values: object, **named: object) -> None:
+class NotedWarning(DataWarning):
+    """A `DataWarning` that is also in the notes of the model: tags that were repaired, sentences that were dropped."""
+
+
+def warn_of_data(template: str, /, *values: object, category: type[DataWarning] = DataWarning, **named: object) -> None:
     """Raise a `DataWarning` where our caller's code stands, outside of this package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("tagline."):
         frame, level = frame.f_back, level + 1
-    warnings.warn(visible(str(message(template, *values, **named))), DataWarning, stacklevel=level)
+    warnings.warn(visible(str(message(template, *values, **named))), category, stacklevel=level)
 
 
 class TaglineError(Exception):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -13,12 +12,12 @@ from typing import Any
 
 from tagline.cli.configuration import config_text, read_config, save_config
 from tagline.cli.outcome import Training
-from tagline.errors import DataWarning, InputError, StorageError
+from tagline.errors import InputError, StorageError
 from tagline.evaluation.report import Report
 from tagline.messages import message
 from tagline.models.dev_score import score_facts
 from tagline.models.files import TrainingFacts
-from tagline.models.recipes import Recipe, Reporter, recipe_for
+from tagline.models.recipes import Recipe, Reporter, recipe_for, without_what_is_reported
 from tagline.models.registry import Kind, kind_named, kinds
 from tagline.readers.training_files import LabelledFiles
 from tagline.settings import FILLED, READ, WRITTEN
@@ -67,11 +66,7 @@ def train_file(
         config_text(kind, fitted, train, output, dev)  # what no file can hold is refused before an hour's work
     held = None if dev is None else reading.read(dev)
     tell.stage(message("reading {}", train))
-    from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]  # the estimator loads it, too
-
-    with warnings.catch_warnings():  # the report says it
-        warnings.filterwarnings("ignore", "y: (repaired|dropped) ", DataWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with without_what_is_reported():
         if ray is None:
             data = recipe.read(reading, train, held)
             recipe.fit(data, held)

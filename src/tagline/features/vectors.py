@@ -61,10 +61,14 @@ class WordVectors:
             raise InputError("vectors: expected numbers of at most {:g} after scaling, got others", _LARGEST)
 
     @classmethod
-    def of(cls, vectors: object, scale: float = 1.0) -> WordVectors:
-        """Return vectors as they are; those of a file, a mapping, or `Embeddings`, times a scale."""
+    def of(cls, vectors: object, scale: float | None = None) -> WordVectors:
+        """Return the vectors of a file, a mapping, or `Embeddings`, times a scale; without one, as they are."""
         if isinstance(vectors, WordVectors):
-            return vectors
+            if scale is None or scale == vectors.scale or not vectors.scale:
+                return vectors
+            numbers = vectors.table.astype(np.float32) * np.float32(scale / vectors.scale)
+            return cls(vectors.words, np.clip(numbers, -_LARGEST, _LARGEST).astype(np.float16), float(scale))
+        scale = 1.0 if scale is None else float(scale)
         if isinstance(vectors, Mapping):
             try:
                 table = np.array([*vectors.values()], np.float32).reshape(len(vectors), -1)
@@ -78,7 +82,7 @@ class WordVectors:
         if not isinstance(vectors, Embeddings):
             raise InputError("vectors: expected a file, a mapping or Embeddings, got {}", shown_value(vectors))
         scaled = np.clip(vectors.vectors * np.float32(scale), -_LARGEST, _LARGEST)
-        return cls(vectors.words, scaled.astype(np.float16), float(scale))
+        return cls(vectors.words, scaled.astype(np.float16), scale)
 
     @property
     def size(self) -> int:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagline import chain as engine
 from tagline.checks import check_choice, check_number, is_listing, shown_value
-from tagline.errors import InputError, warn_of_data
+from tagline.errors import InputError, NotedWarning, warn_of_data
 from tagline.messages import message
 from tagline.models.sizes import check_labels
 from tagline.ragged import first_entries, row_of, take_rows
@@ -326,9 +326,11 @@ def settled(
         )
     if on_illegal == "drop" or labelled.sets:  # unknown labels cannot be repaired
         if on_illegal == "repair":
-            warn_of_data('y: dropped {}, for labels are unknown; on_illegal="error" names the first', what)
+            warn_of_data(
+                'y: dropped {}, for labels are unknown; on_illegal="error" names the first', what, category=NotedWarning
+            )
         return labelled, np.setdiff1d(everything, illegal), (message("dropped {}", what),)
-    warn_of_data('y: repaired {}; on_illegal="error" names the first', what)
+    warn_of_data('y: repaired {}; on_illegal="error" names the first', what, category=NotedWarning)
     mended = repair(labelled.corpus(), name).tags.columns[TAG]
     return replace(labelled, labels=mended.vocabulary, ids=mended.ids), everything, (message("repaired {}", what),)
 

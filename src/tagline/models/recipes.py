@@ -8,11 +8,13 @@ what they do differently.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
 
-from tagline.errors import InputError
+from tagline.errors import InputError, NotedWarning
 from tagline.evaluation.report import Report, evaluate
 from tagline.features.documents import MARKER, named_documents, stated_documents
 from tagline.messages import message
@@ -27,7 +29,7 @@ from tagline.settings import check_settings, declarations
 from tagline.training.running.progress import Reporter
 from tagline.writing import check_writable
 
-__all__ = ["Recipe", "Reporter", "recipe_for"]
+__all__ = ["Recipe", "Reporter", "recipe_for", "without_what_is_reported"]
 
 
 class Recipe:
@@ -167,6 +169,17 @@ class Recipe:
             self.tell.say(
                 message("labels seen fewer than {} times, which are hardly learned: {}", FEW, counted(seldom))
             )
+
+
+@contextmanager
+def without_what_is_reported() -> Iterator[None]:
+    """Leave out the warnings that the report of a training says in its own words."""
+    from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
+
+    with warnings.catch_warnings():
+        for category in (NotedWarning, ConvergenceWarning):
+            warnings.simplefilter("ignore", category)
+        yield
 
 
 def recipe_for(
