@@ -16,9 +16,10 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
-from tagline.cli import foreign, language
+from tagline.cli import foreign
 from tagline.cli.app import COMMANDS, CommandLine, command_named
 from tagline.cli.arguments import Argument, Option
+from tagline.messages import use
 
 WORDS = {
     "en": {
@@ -59,11 +60,11 @@ class Commands(Directive):
         settings = self.state.document.settings
         self.language = "zh" if settings.env.config.language.startswith("zh") else "en"
         self.words = WORDS[self.language]
-        language.use(self.language)
+        use(self.language)
         try:
             return list(self.sections())
         finally:
-            language.use("en")
+            use("en")
 
     def sections(self) -> Iterator[nodes.Node]:
         program = CommandLine()
@@ -72,7 +73,7 @@ class Commands(Directive):
             for name in COMMANDS:
                 yield self.section(name, self.command(click.Context(command_named(name), context, name)))
         others = [self.section(name, self.tool(name)) for name in foreign.TOOLS]
-        yield self.section("", others, title=self.words["others"], identifier="other-tools")
+        yield self.section("", others, title=str(self.words["others"]), identifier="other-tools")
 
     def section(
         self, name: str, content: Any, *, title: str | None = None, identifier: str | None = None
@@ -94,7 +95,7 @@ class Commands(Directive):
         shown = [parameter for parameter in listed if parameter.opts != ["--help"]]
         order = list(dict.fromkeys(parameter.panel for parameter in shown))
         for title, parameters in groupby(sorted(shown, key=lambda p: order.index(p.panel)), lambda p: p.panel):
-            yield nodes.rubric(text=title)
+            yield nodes.rubric(text=str(title))
             yield nodes.definition_list("", *(self.option(parameter, command.name) for parameter in parameters))
 
     def option(self, parameter: Option | Argument, command: str) -> nodes.definition_list_item:
@@ -117,7 +118,7 @@ class Commands(Directive):
 
     def tool(self, name: str) -> Iterator[nodes.Node]:
         """Show the line of another tool's command, and what it prints when it is asked for help."""
-        yield nodes.paragraph(text=language.phrase(foreign.TOOLS[name][2]))
+        yield nodes.paragraph(text=str(foreign.TOOLS[name][2]))
         yield code(help_of(name, ["-h"]))
         for part in SUBCOMMANDS.get(name, ()):
             yield code(help_of(name, [part, "-h"]))
