@@ -118,7 +118,7 @@ def test_an_entity() -> None:
 
 def test_a_model_names_what_was_changed(model: CRF) -> None:
     lines = len(model.features.lines)  # type: ignore[union-attr]
-    assert repr(model) == f"CRF(c2=0.5, features=Template(english_ner, {lines} lines), max_iterations=3, scheme='auto')"
+    assert repr(model) == f"CRF(c2=0.5, features=Template(english_ner, {lines} lines), max_iterations=3)"
     assert repr(CRF()) == "CRF()"
     assert repr(CRF(TEMPLATE)) == "CRF(features=<text of 3 lines>)"
     assert repr(HMM(2, topology=np.eye(2, dtype=bool))) == (
